@@ -8,7 +8,7 @@ from PyQt6.QtCore import QPoint, Qt
 from PyQt6.QtTest import QSignalSpy
 from PyQt6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
-from tests.replay_specimen import STEPS, differing, fill, fill_replay, verified
+from tests.replay_specimen import STEPS, differing, episode_rows, fill, fill_replay, verified
 from tests.specimen import run, run_id
 
 from mosaic_contracts.states import RunState
@@ -177,6 +177,10 @@ def test_a_click_on_an_episode_replays_it_unless_it_was_not_recorded(
 ) -> None:
     """A row without recorded steps says why."""
     listed, spy = shown.page.list, QSignalSpy(shown.page.list.replay_wanted)
+    assert listed._count.whole() == "19 of 20 can be replayed"
+    assert shown.client.episodes.rowCount() == 19
+    qtbot.mouseClick(listed.all, LEFT)
+    assert shown.client.episodes.rowCount() == 20
     shown.client.episodes.sort(0, Qt.SortOrder.AscendingOrder)
     viewport = listed.table.viewport()
     assert viewport is not None
@@ -198,6 +202,37 @@ def test_the_list_is_sorted_by_a_click_on_a_title(qtbot: QtBot, shown: Shown) ->
     returns = [row.episode_return for row in shown.client.episodes.rows]
     assert returns == sorted(returns, key=lambda value: -(value or 0.0))
     assert shown.page.list.selected == EpisodeAddress(RUN, 1, 0, 9)
+
+
+def test_a_run_without_recorded_steps_says_what_would_help(client: DesktopClient) -> None:
+    """All its episodes are grey."""
+    level = run(0, RunState.SUCCEEDED, spec={"record": "episodes"})
+    client.window.show_page(REPLAY)
+    client.episodes.show_run(RUN, level)
+    rows = [row.model_copy(update={"recorded_steps": 0}) for row in episode_rows()]
+    client.episodes.take(RUN, rows, is_all=True)
+    page = client.window.replay
+    assert page._what.text() == "No episode of this run can be replayed"
+    assert "level replay" in page._how.text()
+    assert not any(pick.isEnabled() for pick in page.list.picks.values())
+
+
+def test_a_growing_list_stays_where_it_was_scrolled(shown: Shown) -> None:
+    """New episodes come at the top; at the top they are seen."""
+    model, table = shown.client.episodes, shown.page.list.table
+    bar = table.verticalScrollBar()
+    assert bar is not None
+    old = episode_rows()[0]
+    many = [old.model_copy(update={"episode": n, "start_seq": n}) for n in range(100, 200)]
+    model.take(RUN, many, is_all=False)
+    bar.setValue(30)
+    before = model.key_at(table.rowAt(0))
+    newer = [old.model_copy(update={"episode": n, "start_seq": n}) for n in range(200, 205)]
+    model.take(RUN, newer, is_all=False)
+    assert model.key_at(table.rowAt(0)) == before
+    bar.setValue(0)
+    model.take(RUN, [old.model_copy(update={"episode": 999, "start_seq": 999})], is_all=False)
+    assert model.key_at(table.rowAt(0)) == (1, 0, 999)
 
 
 def test_while_it_is_rebuilt_the_page_says_how_far(client: DesktopClient) -> None:

@@ -9,7 +9,7 @@ from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.episode_replay import EpisodeReplay
 from mosaic_gui.net.reply import ApiProblem, ApiReply
 from mosaic_gui.state.episode_list import EpisodeAddress, Pick
-from mosaic_gui.state.run_row import subtitle, title
+from mosaic_gui.state.run_row import subtitle
 from mosaic_gui.state.store import Changes
 from mosaic_gui.timers import interval_timer, run_while, single_shot_timer
 from mosaic_gui.viewmodels.episodes import EpisodesModel
@@ -134,7 +134,7 @@ class ReplayController(Controller):
 
     def _title(self, run_id: str) -> str:
         run = self.session.store.runs.get(run_id) if self.session is not None else None
-        return f"{title(run)} · {subtitle(run)}" if run is not None else run_id
+        return subtitle(run) if run is not None else run_id
 
     def _begin(self, model: ReplayModel) -> None:
         if self.session is None:

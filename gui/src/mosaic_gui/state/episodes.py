@@ -1,12 +1,13 @@
 """Words about a run's episodes: how many were played and recorded, and how each ended."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from mosaic_contracts.runs import EpisodeRow, RunSummary, RunView
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr
 
 Fact = tuple[str, str]
+NO_EPISODES: Mapping[tuple[int, int], int] = {}
 
 
 def episode_facts(summary: RunSummary) -> list[Fact]:
@@ -47,11 +48,22 @@ def sample_words(run: RunView) -> str:
 def episode_ends(rows: Iterable[EpisodeRow], run: RunView | None) -> list[str]:
     """How each episode ended. `rows`: the newest ones of each sub-environment are among them."""
     known = list(rows)
-    newest: dict[tuple[int, int], int] = {}
-    for row in known:
+    newest = newest_episodes(known)
+    return [
+        episode_end(row, run, is_newest=row.episode == newest[row.attempt, row.env])
+        for row in known
+    ]
+
+
+def newest_episodes(
+    rows: Iterable[EpisodeRow], known: Mapping[tuple[int, int], int] = NO_EPISODES
+) -> dict[tuple[int, int], int]:
+    """Number of the newest episode of each attempt and sub-environment. `known`: those of earlier rows."""
+    newest = dict(known)
+    for row in rows:
         key = (row.attempt, row.env)
         newest[key] = max(newest.get(key, row.episode), row.episode)
-    return [_end(row, run, is_newest=row.episode == newest[row.attempt, row.env]) for row in known]
+    return newest
 
 
 def open_end(row: EpisodeRow, run: RunView | None) -> str:
@@ -61,7 +73,8 @@ def open_end(row: EpisodeRow, run: RunView | None) -> str:
     return tr("cut off by the run's end")
 
 
-def _end(row: EpisodeRow, run: RunView | None, *, is_newest: bool) -> str:
+def episode_end(row: EpisodeRow, run: RunView | None, *, is_newest: bool) -> str:
+    """How an episode ended. `is_newest`: of its attempt and sub-environment."""
     if row.length is None:
         return open_end(row, run) if is_newest else tr("its end was not recorded")
     if row.terminated:

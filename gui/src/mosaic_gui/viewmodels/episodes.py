@@ -17,7 +17,7 @@ from mosaic_gui.state.episode_list import (
     pick_episode,
     sort_episodes,
 )
-from mosaic_gui.state.episodes import episode_ends
+from mosaic_gui.state.episodes import episode_end, newest_episodes
 from mosaic_gui.state.language import mark, tr_mark
 from mosaic_gui.viewmodels.rows import ROOT
 
@@ -47,6 +47,8 @@ class EpisodesModel(QAbstractTableModel):
         self.run_id = ""
         self.run: RunView | None = None
         self.order = EpisodeOrder()
+        self.shows_all = False
+        """Also episodes that cannot be replayed are shown, where there are others."""
         self.is_reading = False
         """Older episodes are still to come."""
         self.problem = ""
@@ -55,7 +57,8 @@ class EpisodesModel(QAbstractTableModel):
         """Ids and names of runs whose episodes can be listed, in place of those of this one."""
         self._known: dict[_Key, EpisodeRow] = {}
         self._rows: list[EpisodeRow] = []
-        self._ends: dict[_Key, str] = {}
+        self._replayable = 0
+        self._newest: dict[tuple[int, int], int] = {}
 
     @property
     def rows(self) -> list[EpisodeRow]:
@@ -72,10 +75,33 @@ class EpisodesModel(QAbstractTableModel):
         """Whether episodes are of more than one attempt."""
         return len({row.attempt for row in self._rows}) > 1
 
+    @property
+    def count(self) -> int:
+        """Number of all episodes."""
+        return len(self._known)
+
+    @property
+    def replayable(self) -> int:
+        """Number of episodes that can be replayed."""
+        return self._replayable
+
+    @property
+    def obstacle(self) -> str:
+        """Why none of the episodes can be replayed; empty: one can, or there is none."""
+        if self._replayable or not self._known or self.is_reading:
+            return ""
+        return obstacle(next(iter(self._known.values())), self.run)
+
+    def set_shows_all(self, on: bool) -> None:
+        """Show also episodes that cannot be replayed, or only those that can."""
+        self.shows_all = on
+        self._fill()
+
     def show_run(self, run_id: str, run: RunView | None) -> None:
         """Show another run, of which nothing is known yet."""
         self.run_id, self.run = run_id, run
-        self._known, self.is_reading, self.problem = {}, bool(run_id), ""
+        self._known, self._newest = {}, {}
+        self.is_reading, self.problem = bool(run_id), ""
         self._fill()
 
     def offer(self, choices: list[tuple[str, str]]) -> None:
@@ -88,11 +114,12 @@ class EpisodesModel(QAbstractTableModel):
         """Take a page of rows. `is_all`: no older ones come."""
         if run_id != self.run_id:
             return
-        before = dict(self._known)
-        self._known |= {_key(row): row for row in rows}
+        new = {_key(row): row for row in rows if self._known.get(_key(row)) != row}
+        self._known |= new
+        self._newest = newest_episodes(new.values(), self._newest)
         was_reading, self.is_reading = self.is_reading, self.is_reading and not is_all
         self.problem = ""
-        if self._known != before or was_reading:
+        if new or was_reading:
             self._fill()
 
     def knows_any(self, rows: Iterable[EpisodeRow]) -> bool:
@@ -126,7 +153,15 @@ class EpisodesModel(QAbstractTableModel):
         """The row of an episode; -1: it is not here."""
         if address is None or address.run_id != self.run_id:
             return -1
-        return next((n for n, row in enumerate(self._rows) if _key(row) == address[1:]), -1)
+        return self.place_of_key(address[1:])
+
+    def key_at(self, place: int) -> tuple[int, int, int] | None:
+        """Attempt, sub-environment and number of the episode in a row."""
+        return _key(self._rows[place]) if 0 <= place < len(self._rows) else None
+
+    def place_of_key(self, key: tuple[int, int, int]) -> int:
+        """The row of an episode by attempt, sub-environment and number; -1: it is not here."""
+        return next((n for n, row in enumerate(self._rows) if _key(row) == key), -1)
 
     def row_of(self, address: EpisodeAddress) -> EpisodeRow | None:
         """What is known of an episode."""
@@ -165,7 +200,7 @@ class EpisodesModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._text(row, column)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return obstacle(row, self.run) or self._ends[_key(row)]
+            return obstacle(row, self.run) or self._end(row)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _LEFT if column is EpisodeColumn.END else _RIGHT
         return None
@@ -176,12 +211,16 @@ class EpisodesModel(QAbstractTableModel):
             return Qt.ItemFlag.NoItemFlags
         return super().flags(index)
 
+    def _end(self, row: EpisodeRow) -> str:
+        is_newest = row.episode == self._newest.get((row.attempt, row.env))
+        return episode_end(row, self.run, is_newest=is_newest)
+
     def _text(self, row: EpisodeRow, column: EpisodeColumn) -> str:
         match column:
             case EpisodeColumn.RETURN:
                 return wording.number(row.episode_return)
             case EpisodeColumn.END:
-                return self._ends[_key(row)]
+                return self._end(row)
             case EpisodeColumn.LENGTH:
                 return wording.count(row.length if row.length is not None else row.recorded_steps)
             case EpisodeColumn.ENV:
@@ -194,9 +233,11 @@ class EpisodesModel(QAbstractTableModel):
 
     def _fill(self) -> None:
         self.beginResetModel()
-        self._rows = sort_episodes(self._known.values(), self.order)
-        ends = episode_ends(self._rows, self.run)
-        self._ends = {_key(row): end for row, end in zip(self._rows, ends, strict=True)}
+        known = list(self._known.values())
+        self._replayable = sum(map(can_replay, known))
+        is_all = self.shows_all or not self._replayable
+        shown = known if is_all else filter(can_replay, known)
+        self._rows = sort_episodes(shown, self.order)
         self.endResetModel()
         self.filled.emit()
 

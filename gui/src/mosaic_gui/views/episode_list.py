@@ -19,11 +19,11 @@ from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.apply import ui_font
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.episodes import COLUMNS, EpisodesModel
-from mosaic_gui.views.text import button, frame, label
+from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
 ROW_HEIGHT = 28
-_PADDING, _ARROW = 18, 12
-"""Pixels next to the text of a cell, and those of a sort arrow."""
+_PADDING = 18
+"""Pixels next to the text of a cell."""
 _MEASURED_ROWS = 60
 _LEAST_END = 84
 _COLUMN = {column: n for n, (column, _) in enumerate(COLUMNS)}
@@ -45,6 +45,8 @@ class EpisodeListView(QWidget):
         self.setObjectName("replay.episodes")
         self._model = model
         self._marked: EpisodeAddress | None = None
+        self._top: tuple[int, int, int] | None = None
+        """The uppermost row while rows change."""
         self.table = self._make_table()
         self.picks = {
             Pick.WORST: self._make_pick(Pick.WORST, tr("Worst"), tr("The lowest return")),
@@ -68,7 +70,13 @@ class EpisodeListView(QWidget):
         )
         self._words = label("", "muted", wraps=True)
         self._words.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._count = label("", "small")
+        self._count = ElidedLabel("", "small")
+        self.all = button(tr("Show all"), "segment", "replay.all")
+        self.all.setCheckable(True)
+        self.all.setToolTip(
+            tr("Also episodes whose steps were not recorded. A run may record a sample of them.")
+        )
+        self.all.clicked.connect(lambda on: model.set_shows_all(bool(on)))
         self._parts = QStackedWidget()
         self._parts.addWidget(self.table)
         self._parts.addWidget(self._make_empty())
@@ -80,21 +88,24 @@ class EpisodeListView(QWidget):
         layout.addWidget(self._make_panel(), 1)
         model.filled.connect(self.refresh)
         model.choices_changed.connect(self._show_choices)
+        model.modelAboutToBeReset.connect(self._note_top)
+        model.modelReset.connect(self._restore_top)
         self.runs.activated.connect(lambda n: self.run_wanted.emit(str(self.runs.itemData(n))))
-        if (header := self.table.horizontalHeader()) is not None:
-            header.sortIndicatorChanged.connect(self._fit_columns)
         self._show_choices()
         self.refresh()
 
     def mark(self, address: EpisodeAddress | None) -> None:
-        """Select the episode that is shown, without a signal."""
+        """Select the episode that is shown, and bring it into sight once."""
+        is_new = address != self._marked
         self._marked = address
         place = self._model.place_of(address)
         self.table.blockSignals(True)
+        self.table.setAutoScroll(is_new)
         if place >= 0:
             self.table.selectRow(place)
         else:
             self.table.clearSelection()
+        self.table.setAutoScroll(True)
         self.table.blockSignals(False)
 
     @property
@@ -118,15 +129,28 @@ class EpisodeListView(QWidget):
         else:
             words = tr("This run has recorded no episode yet.")
         self._words.setText(words)
-        count = tr_n("{n} episode", "{n} episodes", model.rowCount())
-        self._count.setText(count + " …" if model.is_reading else count)
-        self._count.setVisible(has)
+        self._show_count()
         self._mark_run()
         self._fit_columns()
         for which, made in self.picks.items():
             made.setEnabled(model.pick(which) is not None)
         self.add.setEnabled(has)
         self.mark(self._marked)
+
+    def _show_count(self) -> None:
+        model = self._model
+        is_mixed = 0 < model.replayable < model.count
+        count = tr_n("{n} episode", "{n} episodes", model.count)
+        if is_mixed:
+            count = tr(
+                "{n} of {total} can be replayed",
+                n=wording.count(model.replayable),
+                total=wording.count(model.count),
+            )
+        self._count.set_whole(count + " …" if model.is_reading else count)
+        self._count.setVisible(model.count > 0)
+        self.all.setVisible(is_mixed)
+        self.all.setChecked(model.shows_all)
 
     def _show_choices(self) -> None:
         self.runs.clear()
@@ -137,6 +161,18 @@ class EpisodeListView(QWidget):
 
     def _mark_run(self) -> None:
         self.runs.setCurrentIndex(self.runs.findData(self._model.run_id))
+
+    def _note_top(self) -> None:
+        """Note the uppermost row, unless the list is at its beginning and shows what is new."""
+        bar = self.table.verticalScrollBar()
+        row = self.table.rowAt(0)
+        is_moved = bar is not None and bar.value() > 0
+        self._top = self._model.key_at(row) if is_moved else None
+
+    def _restore_top(self) -> None:
+        if self._top is not None and (place := self._model.place_of_key(self._top)) >= 0:
+            top = QAbstractItemView.ScrollHint.PositionAtTop
+            self.table.scrollTo(self._model.index(place, 0), top)
 
     def replay_selected(self) -> None:
         """Replay the selected episode."""
@@ -168,8 +204,11 @@ class EpisodeListView(QWidget):
         column.setContentsMargins(1, 1, 1, 1)
         column.setSpacing(0)
         column.addWidget(self._parts, 1)
-        self._count.setContentsMargins(12, 4, 12, 6)
-        column.addWidget(self._count)
+        below = QHBoxLayout()
+        below.setContentsMargins(12, 2, 6, 4)
+        below.addWidget(self._count, 1)
+        below.addWidget(self.all)
+        column.addLayout(below)
         return panel
 
     def _make_empty(self) -> QWidget:
@@ -211,23 +250,19 @@ class EpisodeListView(QWidget):
 
     def _fit_columns(self) -> None:
         """Give each column what its texts need. Qt would reserve room for a sort arrow in all of them."""
-        header = self.table.horizontalHeader()
-        if header is None:
-            return
         end = _COLUMN[EpisodeColumn.END]
         used = 0
         title, cell = QFontMetrics(ui_font(12, QFont.Weight.DemiBold)), QFontMetrics(ui_font())
         for n in range(len(COLUMNS)):
             if COLUMNS[n][0] is EpisodeColumn.END:
                 continue
-            arrow = _ARROW if n == header.sortIndicatorSection() else 0
             words = str(self._model.headerData(n, Qt.Orientation.Horizontal))
             texts = (
                 str(self._model.index(row, n).data())
                 for row in range(min(self._model.rowCount(), _MEASURED_ROWS))
             )
             widest = max((cell.horizontalAdvance(text) for text in texts), default=0)
-            needed = max(title.horizontalAdvance(words) + arrow, widest)
+            needed = max(title.horizontalAdvance(words), widest)
             self.table.setColumnWidth(n, needed + _PADDING)
             used += 0 if self.table.isColumnHidden(n) else needed + _PADDING
         # a cut word says nothing; the tool tip has it

@@ -10,7 +10,7 @@ from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.views.bases import PaintedWidget
 
 _NAME_PX, _VALUE_PX = 11, 13
-_GAP, _BETWEEN = 5, 16
+_GAP, _BETWEEN = 5, 14
 _LINE = 20
 
 

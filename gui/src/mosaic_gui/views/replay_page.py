@@ -123,15 +123,8 @@ class ReplayPage(VisibilityFrame):
         column.setSpacing(10)
         column.addStretch(2)
         column.addWidget(IconLabel("replay", "muted", 40), 0, Qt.AlignmentFlag.AlignHCenter)
-        words = label(tr("Choose an episode to see it again, step by step."), "heading", wraps=True)
-        more = label(
-            tr(
-                "It is rebuilt in a fresh process from what was recorded, and each step is compared with the record."
-            ),
-            "muted",
-            wraps=True,
-        )
-        for text in (words, more):
+        self._what, self._how = label("", "heading", wraps=True), label("", "muted", wraps=True)
+        for text in (self._what, self._how):
             text.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
             column.addWidget(text)
         column.addStretch(3)
@@ -143,7 +136,7 @@ class ReplayPage(VisibilityFrame):
         self.steps.step_chosen.connect(self._on_step)
         player.panes_changed.connect(self._on_panes)
         player.moved.connect(self._on_moved)
-        self._episodes.filled.connect(self._show_subtitle)
+        self._episodes.filled.connect(self._show_run)
 
     def _on_step(self, step: int) -> None:
         self._player.step_by(step - self._player.playback.step)
@@ -178,7 +171,7 @@ class ReplayPage(VisibilityFrame):
             self._grid.setColumnStretch(at, int(at < len(shown)))
         self._empty.setVisible(not shown)
         self.list.mark(shown[0].address if shown else None)
-        self._show_subtitle()
+        self._show_run()
         self.transport.refresh()
         self._on_moved()
 
@@ -188,7 +181,20 @@ class ReplayPage(VisibilityFrame):
         pane.close_wanted.connect(lambda: self._player.close(model))
         return pane
 
-    def _show_subtitle(self) -> None:
+    def _show_run(self) -> None:
+        """Show which run it is, and what to do while no episode is shown."""
+        obstacle = self._episodes.obstacle
+        if obstacle:
+            self._what.setText(tr("No episode of this run can be replayed"))
+            self._how.setText(obstacle)
+        else:
+            self._what.setText(tr("Choose an episode to see it again, step by step."))
+            self._how.setText(
+                tr(
+                    "It is rebuilt in a fresh process from what was recorded, and each step is compared with the "
+                    "record."
+                )
+            )
         run = self._episodes.run
         words = f"{run.spec.environment} · {run.spec.algorithm} · {run.name}" if run else ""
         self.subtitle.set_whole(words)

@@ -77,7 +77,8 @@ class ReplayPane(QFrame):
         model, verdict = self._model, self._model.verdict
         address = model.address
         words = episode_words(address, with_env=True, with_attempt=address.attempt > 1)
-        self.title.set_whole(f"{words} · {model.title}")
+        names_runs = len({address.run_id for address in self._player.addresses}) > 1
+        self.title.set_whole(f"{words} · {model.title}" if names_runs else words)
         self.badge.set_state(verdict.word, verdict.tone)
         self.badge.setToolTip(verdict.help)
         self.warnings.setText("\n".join(verdict.warnings))

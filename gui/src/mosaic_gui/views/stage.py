@@ -41,8 +41,6 @@ class StageView(VisibilityFrame):
         self._drawn = self._make_drawn()
         self._words = self._make_line()
         self.is_large = False
-        self.offers_replay = False
-        """Whether recorded episodes can be replayed in this window."""
         self._empty = self._make_large_words()
         for part in (self._drawn, self._words, self._empty):
             self._parts.addWidget(part)
@@ -52,6 +50,12 @@ class StageView(VisibilityFrame):
         model.changed.connect(self.refresh)
         model.frame_changed.connect(self._show_frame)
         self.canvas.painted.connect(model.note_painted)
+        self.bar.replay.clicked.connect(self.replay_wanted)
+        self.refresh()
+
+    def offer_replay(self) -> None:
+        """Offer to replay recorded episodes of a run that does not run now."""
+        self.bar.offers_replay = True
         self.refresh()
 
     def set_large(self, on: bool) -> None:
@@ -160,7 +164,8 @@ class StageView(VisibilityFrame):
         for act in (self._watch_line, self._watch_large):
             act.setVisible(may_watch)
         for act in (self._replay_line, self._replay_large):
-            act.setVisible(self.offers_replay and bool(model.environment) and not model.is_running)
+            offers = self.bar.offers_replay and bool(model.environment)
+            act.setVisible(offers and not model.is_running)
         self._problem.setText(model.problem_words)
         self._problem.setVisible(bool(model.problem_words))
 
@@ -180,6 +185,10 @@ class StageBar(QWidget):
         )
         self._name, self._of = label(tr("Env"), "small"), label("", "small")
         self.env = self._make_env()
+        self.replay = button(tr("Replay"), "quiet", "stage.replay")
+        self.replay.setIcon(icon("replay", "muted"))
+        self.replay.setToolTip(tr("See recorded episodes again, step by step"))
+        self.offers_replay = False
         self.kind = Segments({_PICTURE: tr("Picture"), _GRID: tr("Grid")}, "stage.kind")
         self.smooth = button(tr("Smooth"), "segment", "stage.smooth")
         self.smooth.setCheckable(True)
@@ -194,6 +203,7 @@ class StageBar(QWidget):
         row.setSpacing(6)
         row.addWidget(self.watch)
         row.addWidget(self.smooth)
+        row.addWidget(self.replay)
         row.addStretch(1)
         row.addWidget(self._name)
         row.addWidget(self.env)
@@ -218,7 +228,8 @@ class StageBar(QWidget):
             self.env.setValue(model.env)
         self.kind.setVisible(model.has_choice)
         self.kind.set_key(_GRID if model.prefers_grid else _PICTURE)
-        shown = (self.watch, self.env, self.kind)
+        self.replay.setVisible(self.offers_replay and not model.is_running)
+        shown = (self.watch, self.env, self.kind, self.replay)
         self.setVisible(any(not part.isHidden() for part in shown))
 
     def _make_env(self) -> NumberBox:
