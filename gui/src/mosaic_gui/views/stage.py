@@ -195,7 +195,7 @@ class StageBar(QWidget):
         self.smooth.setToolTip(
             tr(
                 "Up to 30 frames a second, also where drawing is slow. The run waits for each drawing: it loses up "
-                "to as much time as the drawings take. Without it, drawing takes at most 2.5 % of the run's time."
+                "to as much time as the drawings take. Without it, drawing takes at most 1.7 % of the run's time."
             )
         )
         row = QHBoxLayout(self)
