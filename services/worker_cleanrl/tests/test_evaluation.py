@@ -86,15 +86,15 @@ def test_a_warm_start_begins_well(tmp_path: Path, trainings: Trainings) -> None:
 def test_a_normalised_policy_needs_its_normaliser(tmp_path: Path, trainings: Trainings) -> None:
     """With the statistics of its training a policy does as well as at the training's end, and without them it does not.
 
-    As well: the means of the last 20 returns of the training and of 40 sampled ones differ by less than the standard
-    error of their difference.
+    As well: the means of the last 20 returns of the training and of 40 sampled ones differ by less than two standard
+    errors of their difference, which holds on other processors too; here it is less than one (docs/performance.md).
     """
     checkpoint = checkpoint_of(trainings.hopper)
     returns = [each["episode_return"] for each in of_type(trainings.hopper.events, "episode")]
     trained = mean_and_error(returns[-20:])
     result = evaluate(tmp_path / "with", HOPPER, checkpoint, episodes=40, sampled=True)
     assert result.normalized
-    assert _errors_apart(trained, result) < 1
+    assert _errors_apart(trained, result) < 2
     state = torch.load(checkpoint, weights_only=True)
     statistics = state["normalizers"]["envs.0.obs_rms"]
     statistics |= {"mean": torch.zeros(11).double(), "var": torch.ones(11).double()}
