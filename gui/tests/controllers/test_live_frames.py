@@ -234,6 +234,13 @@ def test_every_size_is_drawn_within_the_stage(
     assert QColor(ground) != QColor(middle)
 
 
+def test_a_picture_that_was_scaled_down_names_its_size(qtbot: QtBot, watched: Watched) -> None:
+    """In the tool tip, with how late it was painted."""
+    watched.show(qtbot, full_width=4096, full_height=2048, **raw(64, 32))
+    assert "Scaled down from 4096 × 2048 pixels." in watched.view.facts.help
+    qtbot.waitUntil(lambda: "ms after it was drawn" in watched.model.help_words, timeout=WAIT_MS)
+
+
 def test_a_slow_paint_queues_no_frames(qtbot: QtBot, watched: Watched) -> None:
     """A window that is busy paints once, the newest."""
     painted: list[int] = []

@@ -141,12 +141,15 @@ class StageModel(QObject):
         return [*frame_facts(self.frame, action_names(self.grid)), (tr("Frames/s"), shown)]
 
     @property
-    def delay_words(self) -> str:
-        """How old a frame is when it is painted; empty: not known."""
-        delay_ms = self.delays.median_ms
-        if delay_ms is None:
-            return ""
-        return tr("Painted {ms} ms after it was drawn (median).", ms=f"{delay_ms:.0f}")
+    def help_words(self) -> str:
+        """How old a frame is when it is painted, and its size where it was scaled down; empty: not known."""
+        words, frame, delay_ms = [], self.frame, self.delays.median_ms
+        if frame is not None and frame.full_width:
+            size = f"{frame.full_width} × {frame.full_height}"
+            words.append(tr("Scaled down from {size} pixels.", size=size))
+        if delay_ms is not None:
+            words.append(tr("Painted {ms} ms after it was drawn (median).", ms=f"{delay_ms:.0f}"))
+        return "\n".join(words)
 
     @property
     def problem_words(self) -> str:

@@ -87,7 +87,7 @@ class StageView(VisibilityFrame):
             self.canvas.show_nothing()
         facts = model.facts
         self.facts.setVisible(bool(facts))
-        self.facts.help = model.delay_words
+        self.facts.help = model.help_words
         self.facts.show_facts(facts)
 
     def _make_drawn(self) -> QWidget:
