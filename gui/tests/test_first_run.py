@@ -70,6 +70,22 @@ def fetch_checkpoint(qtbot: QtBot, client: DesktopClient, folder: Path) -> None:
     assert fetched.read_bytes() == (client.home / run.run_dir / file.path).read_bytes()
 
 
+def replay_best(qtbot: QtBot, client: DesktopClient) -> None:
+    """See the best episode of the watched run again: every step equal, and a picture of each."""
+    click(qtbot, client, "nav.replay")
+    click(qtbot, client, "replay.best")
+    qtbot.waitUntil(lambda: client.player.main is not None, timeout=WAIT_MS)
+    model = client.player.main
+    assert model is not None
+    qtbot.waitUntil(lambda: model.image is not None, timeout=WAIT_MS)
+    assert model.verdict.word.startswith(f"Verified {model.last} of {model.last} · ")
+    click(qtbot, client, "replay.last")
+    qtbot.waitUntil(lambda: not model.is_late and model.step == model.last, timeout=WAIT_MS)
+    assert model.frame is not None
+    assert model.frame.flags
+    client.player.close_all()
+
+
 def test_a_first_run_by_clicks(qtbot: QtBot, client: DesktopClient, tmp_path: Path) -> None:
     """From an empty list to the card of a stopped run, with nothing but clicks, and every view as a picture."""
     click(qtbot, client, "runs.first")
@@ -94,6 +110,8 @@ def test_a_first_run_by_clicks(qtbot: QtBot, client: DesktopClient, tmp_path: Pa
     qtbot.waitUntil(lambda: points() > seen, timeout=WAIT_MS)
     chart = client.window.watch.charts.charts[0]
     qtbot.waitUntil(lambda: chart.curve_count == 1, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: client.stage.image is not None, timeout=WAIT_MS)
+    assert client.window.watch.stage.facts.facts[0][0] == "Episode"
     click(qtbot, client, "watch.stop")
     assert client.window.watch.stop.text() == "Stopping …"
     qtbot.waitUntil(lambda: client.store.runs[run_id].state.is_final, timeout=WAIT_MS)
@@ -106,8 +124,15 @@ def test_a_first_run_by_clicks(qtbot: QtBot, client: DesktopClient, tmp_path: Pa
     qtbot.waitUntil(lambda: points() == client.store.runs[run_id].summary.episodes, timeout=WAIT_MS)  # type: ignore[union-attr]
     assert client.feed.text.lines
     fetch_checkpoint(qtbot, client, tmp_path / "Downloads")
+    replay_best(qtbot, client)
     pictures = Screenshots(client, tmp_path)
     with qtbot.waitSignal(pictures.done, timeout=WAIT_MS) as done:
         pictures.start()
     assert done.args == [0]
-    assert {path.stem for path in pictures.taken} >= {"runs", "train", "palette", "watch_ended"}
+    assert {path.stem for path in pictures.taken} >= {
+        "runs",
+        "train",
+        "palette",
+        "watch_ended",
+        "replay",
+    }
