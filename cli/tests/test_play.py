@@ -94,3 +94,40 @@ def test_an_evaluation_without_a_result_says_how_it_ended(
     assert (code, out) == (1, "")
     assert f"{OTHER} recorded no result" in err
     assert f"./mosaic logs {OTHER}" in err
+
+
+def test_play_of_an_environment_starts_a_play_by_a_person(mosaic: Mosaic, answers: Answers) -> None:
+    """A word that is no run and looks like an environment; its fields are those of the spec."""
+    answers["POST /api/v1/runs"] = RUN | {"run_id": OTHER, "state": "queued"}
+    options = ["--seed", "0", "-n", "2", "-p", "rate=30", "-d"]
+    assert mosaic("play", "ALE/Pong-v5", *options) == (0, f"{OTHER}\n", "")
+    assert answers.last("POST").body == {
+        "worker": "play",
+        "algorithm": "human",
+        "environment": "ALE/Pong-v5",
+        "kind": "play",
+        "seed": 0,
+        "episodes": 2,
+        "parameters": {"rate": 30},
+    }
+
+
+def test_play_without_a_display_says_how(
+    mosaic: Mosaic, answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The play waits, and the ways to it are named; without an argument what can be played is."""
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    answers["POST /api/v1/runs"] = RUN | {"run_id": OTHER, "state": "queued"}
+    code, _, err = mosaic("play", "CartPole-v1")
+    assert code == 0
+    assert f"./mosaic watch {OTHER}" in err
+    code, said, _ = mosaic("play")
+    assert code == 0
+    assert "./mosaic play CartPole-v1" in said
+
+
+def test_play_of_an_unknown_word_is_an_unknown_run(mosaic: Mosaic, answers: Answers) -> None:
+    """Only a name with a version is an environment."""
+    assert mosaic("play", "nothing-here", "-d")[0] == 4
+    assert all(asked.method == "GET" for asked in answers.asked)

@@ -54,7 +54,7 @@ WORDS: dict[str, Words] = {
         arguments=("worker", "any", "any"),
     ),
     "play": Words(
-        "Show what a run has learned, in its own world, as a new run with every step recorded.",
+        "Play an environment yourself, or show what a run has learned, as a new run with every step recorded.",
         options={
             "--episodes": "any",
             "-n": "any",

@@ -31,6 +31,10 @@ STACK = ["cli", *command.STACK]
         ("export last --episode 3 --mp4", ["cli", "exporter"]),
         ("export last --minari=a --url http://there", ["cli", "exporter"]),
         ("replay last --episode 3", ["cli"]),
+        ("play last", ["cli"]),
+        ("play CartPole-v1", [*STACK, "worker_play"]),
+        ("play ALE/Pong-v5 -s 0", [*STACK, "worker_play"]),
+        ("play", ["cli"]),
         ("", ["cli"]),
     ],
 )
@@ -47,6 +51,10 @@ def test_a_verb_that_opens_a_window_needs_its_environment(tree: Tree) -> None:
     assert command.needed(tree, ["watch", "last"], display) == ["cli", "gui"]
     assert command.needed(tree, ["replay", "last", "-e", "3"], display) == ["cli", "gui"]
     assert command.needed(tree, ["replay", "last", "-e", "3", "--verify"], display) == ["cli"]
+    assert command.needed(tree, ["play"], display) == ["cli", "gui"]
+    assert "gui" in command.needed(tree, ["play", "CartPole-v1"], display)
+    assert "gui" not in command.needed(tree, ["play", "CartPole-v1", "-d"], display)
+    assert command.needed(tree, ["play", "last"], display) == ["cli"]
     away = display | {"MOSAIC_URL": "http://there"}
     assert command.needed(tree, ["watch", "last"], away) == ["cli", "gui"]
 

@@ -15,7 +15,7 @@ _ASKS_A_WORKER = ("run", "describe", "check", "preflight")
 _ENCODES = ("--mp4", "--gif", "--minari")
 """Options of `export` that need the exporter."""
 _OPENS_A_WINDOW = ("watch", "replay")
-_WITHOUT_A_WINDOW = ("--verify", "--json")
+_WITHOUT_A_WINDOW = ("--verify", "--json", "--detach", "-d")
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 SYNC_USAGE = (
     "sync [--dev] [COMPONENT...] | sync [--dev] COMPONENT --bundle NAME   make environments"
@@ -57,6 +57,8 @@ def needed(tree: Tree, words: list[str], environ: dict[str, str]) -> list[str]:
     verb = words[0]
     if verb in _STARTS_A_STACK or words[:2] == ["xmpp", "up"]:
         own += STACK
+    if verb == "play" and _played_environment(words):
+        own += [*STACK, "worker_play"]
     if verb in _ASKS_A_WORKER:
         own += _worker_named(tree, words[1:])
     return own
@@ -143,9 +145,19 @@ def _shown_with(words: list[str], environ: dict[str, str]) -> list[str]:
     if verb == "export" and not options.isdisjoint(_ENCODES):
         return ["exporter"]
     has_display = sys.platform != "linux" or any(environ.get(name) for name in _DISPLAYS)
-    if verb in _OPENS_A_WINDOW and has_display and options.isdisjoint(_WITHOUT_A_WINDOW):
+    opens = verb in _OPENS_A_WINDOW or (verb == "play" and _played_environment(words) is not None)
+    if opens and has_display and options.isdisjoint(_WITHOUT_A_WINDOW):
         return ["gui"]
     return []
+
+
+def _played_environment(words: list[str]) -> str | None:
+    """The environment that `play` names, which a person plays; empty: it names nothing; None: it names a run."""
+    first = words[1] if len(words) > 1 else ""
+    if not first:
+        return ""
+    version = first.rpartition("-v")[2]
+    return first if version.isdigit() and not first.startswith("-") else None
 
 
 def _worker_named(tree: Tree, words: list[str]) -> list[str]:
