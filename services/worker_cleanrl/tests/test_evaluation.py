@@ -87,7 +87,7 @@ def test_a_normalised_policy_needs_its_normaliser(tmp_path: Path, trainings: Tra
     """With the statistics of its training a policy does as well as at the training's end, and without them it does not.
 
     As well: the means of the last 20 returns of the training and of 40 sampled ones differ by less than two standard
-    errors of their difference, which holds on other processors too; here it is less than one (docs/performance.md).
+    errors of their difference, which holds on other processors too; here it is less than one.
     """
     checkpoint = checkpoint_of(trainings.hopper)
     returns = [each["episode_return"] for each in of_type(trainings.hopper.events, "episode")]
