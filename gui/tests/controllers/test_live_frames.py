@@ -21,7 +21,7 @@ from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.frame_clock import FrameClock
 from mosaic_gui.viewmodels.stage import Picture, StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
-from mosaic_gui.views.stage import LEAST_HEIGHT, LINE_HEIGHT, StageView
+from mosaic_gui.views.stage import LINE_HEIGHT, LOW_HEIGHT, StageView
 
 WAIT_MS = 10_000
 RUN = run_id(0)
@@ -96,7 +96,7 @@ def test_a_running_run_is_watched_and_its_frames_are_shown(qtbot: QtBot, watched
     assert watched.model.words[0] == "Waiting for the first frame of CartPole-v1 …"
     watched.show(qtbot, step=12, action=1, **jpeg(60, 40, "#00ff00"))
     assert watched.model.picture is Picture.FRAME
-    assert watched.view.minimumHeight() == LEAST_HEIGHT
+    assert watched.view.minimumHeight() == LOW_HEIGHT
     facts = dict(watched.view.facts.facts)
     assert (facts["Step"], facts["Action"], facts["Acted"]) == ("12", "1", "policy")
     canvas = watched.view.canvas

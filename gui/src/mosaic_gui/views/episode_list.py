@@ -22,7 +22,7 @@ from mosaic_gui.viewmodels.episodes import COLUMNS, EpisodesModel
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
 ROW_HEIGHT = 28
-_PADDING = 18
+_PADDING = 16
 """Pixels next to the text of a cell."""
 _MEASURED_ROWS = 60
 _LEAST_END = 84
@@ -250,7 +250,7 @@ class EpisodeListView(QWidget):
 
     def _fit_columns(self) -> None:
         """Give each column what its texts need. Qt would reserve room for a sort arrow in all of them."""
-        end = _COLUMN[EpisodeColumn.END]
+        end, time = _COLUMN[EpisodeColumn.END], _COLUMN[EpisodeColumn.TIME]
         used = 0
         title, cell = QFontMetrics(ui_font(12, QFont.Weight.DemiBold)), QFontMetrics(ui_font())
         for n in range(len(COLUMNS)):
@@ -263,15 +263,22 @@ class EpisodeListView(QWidget):
             )
             widest = max((cell.horizontalAdvance(text) for text in texts), default=0)
             needed = max(title.horizontalAdvance(words), widest)
+            if n == time:
+                self.table.setColumnHidden(n, False)
             self.table.setColumnWidth(n, needed + _PADDING)
-            used += 0 if self.table.isColumnHidden(n) else needed + _PADDING
+            is_left_out = self.table.isColumnHidden(n) and n != time
+            used += 0 if is_left_out else needed + _PADDING
+        viewport = self.table.viewport()
+        inside = viewport.width() if viewport is not None else self.table.width()
+        is_narrow = used > inside
+        used -= self.table.columnWidth(time) if is_narrow else 0
+        self.table.setColumnHidden(time, is_narrow)
         # a cut word says nothing; the tool tip has it
-        spare = self.table.width() - used
+        spare = inside - used
         self.table.setColumnHidden(end, spare < _LEAST_END)
-        if spare < _LEAST_END and (viewport := self.table.viewport()) is not None:
+        if 0 < spare < _LEAST_END:
             wide = _COLUMN[EpisodeColumn.RETURN]
-            missing = max(0, viewport.width() - used)
-            self.table.setColumnWidth(wide, self.table.columnWidth(wide) + missing)
+            self.table.setColumnWidth(wide, self.table.columnWidth(wide) + spare)
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         super().resizeEvent(event)

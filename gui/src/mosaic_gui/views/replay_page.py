@@ -1,9 +1,11 @@
 """The replay page: episodes of a run on the left, the player in the middle, recorded steps on the right."""
 
 from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtGui import QResizeEvent
 from PyQt6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
+    QPushButton,
     QSplitter,
     QStackedWidget,
     QVBoxLayout,
@@ -27,6 +29,8 @@ from mosaic_gui.views.transport import TransportBar
 
 _COLUMNS = 2
 """Columns of episodes side by side."""
+_LIST_WIDTH, _STEPS_WIDTH, _PANE_WIDTH = 296, 300, 330
+"""Widths of list and table at first, and the width that an episode wants."""
 
 
 class ReplayPage(VisibilityFrame):
@@ -42,6 +46,10 @@ class ReplayPage(VisibilityFrame):
         self._panes: dict[ReplayModel, ReplayPane] = {}
         self.back = button(tr("Run"), "quiet", "replay.back")
         self.subtitle = ElidedLabel("", "muted")
+        self.show_list = self._make_toggle("list", tr("Episodes"), tr("The list of episodes"))
+        self.show_steps = self._make_toggle("rows", tr("Steps"), tr("The table of steps"))
+        self._wanted: dict[QWidget, bool] = {}
+        """Columns that the user has shown or hidden; others give way where there is little room."""
         self.list = EpisodeListView(episodes)
         self._rows = StepsTableModel(self)
         self.steps = StepsTable(self._rows)
@@ -60,9 +68,38 @@ class ReplayPage(VisibilityFrame):
         self._connect()
         self._on_panes()
 
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
     def panes(self) -> list[ReplayPane]:
         """The episodes that are shown, in their order."""
         return [self._panes[model] for model in self._player.panes]
+
+    def _make_toggle(self, name: str, text: str, help_text: str) -> QPushButton:
+        made = button(text, "segment", f"replay.show_{name}")
+        made.setCheckable(True)
+        made.setChecked(True)
+        made.setToolTip(help_text)
+        made.clicked.connect(lambda on: self._want(made, bool(on)))
+        return made
+
+    def _want(self, toggle: QWidget, on: bool) -> None:
+        self._wanted[toggle] = on
+        self._fit()
+
+    def _fit(self) -> None:
+        """Hide the table of steps where the episodes would have too little width."""
+        columns = min(_COLUMNS, max(1, len(self._player.panes)))
+        room = self.width() - _LIST_WIDTH - _STEPS_WIDTH
+        has_room = room >= columns * _PANE_WIDTH
+        for toggle, part, fits in (
+            (self.show_list, self.list, True),
+            (self.show_steps, self._table, has_room),
+        ):
+            on = self._wanted.get(toggle, fits)
+            toggle.setChecked(on)
+            part.setVisible(on)
 
     def _make_head(self) -> QHBoxLayout:
         self.back.setIcon(icon("arrow_left", "muted"))
@@ -72,6 +109,8 @@ class ReplayPage(VisibilityFrame):
         row.addWidget(self.back)
         row.addWidget(label(tr("Replay"), "title"))
         row.addWidget(self.subtitle, 1)
+        for made in (self.show_list, self.show_steps):
+            row.addWidget(made)
         return row
 
     def _make_body(self) -> QSplitter:
@@ -82,7 +121,7 @@ class ReplayPage(VisibilityFrame):
         column.setContentsMargins(0, 0, 0, 0)
         column.addLayout(self._grid, 1)
         column.addWidget(self._empty, 1)
-        table = self._make_steps()
+        table = self._table = self._make_steps()
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setObjectName("replay.split")
         split.setHandleWidth(10)
@@ -92,7 +131,7 @@ class ReplayPage(VisibilityFrame):
             split.addWidget(part)
         for at, share in enumerate((0, 1, 0)):
             split.setStretchFactor(at, share)
-        split.setSizes([292, 900, 300])
+        split.setSizes([_LIST_WIDTH, 900, _STEPS_WIDTH])
         return split
 
     def _make_steps(self) -> QWidget:
@@ -170,6 +209,7 @@ class ReplayPage(VisibilityFrame):
             self._grid.setRowStretch(at, int(at * _COLUMNS < len(shown)))
             self._grid.setColumnStretch(at, int(at < len(shown)))
         self._empty.setVisible(not shown)
+        self._fit()
         self.list.mark(shown[0].address if shown else None)
         self._show_run()
         self.transport.refresh()

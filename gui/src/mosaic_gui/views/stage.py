@@ -16,7 +16,9 @@ from mosaic_gui.views.text import ElidedLabel, IconLabel, button, label
 
 LINE_HEIGHT = 46
 """Height of the stage without a picture: one line."""
-LEAST_HEIGHT = 312
+LEAST_HEIGHT, LOW_HEIGHT = 312, 280
+"""Least height of a picture, and the same in a low window."""
+LOW_WINDOW = 720
 _UNBOUNDED = 16_777_215
 """Qt's largest height."""
 _PICTURE, _GRID = "picture", "grid"
@@ -70,7 +72,10 @@ class StageView(VisibilityFrame):
         self._parts.setCurrentWidget(self._drawn if has else without)
         takes_room = has or self.is_large
         self.setMaximumHeight(_UNBOUNDED if takes_room else LINE_HEIGHT)
-        self.setMinimumHeight(LEAST_HEIGHT if takes_room else LINE_HEIGHT)
+        window = self.window()
+        is_low = window is not None and window.height() < LOW_WINDOW
+        least = LOW_HEIGHT if is_low else LEAST_HEIGHT
+        self.setMinimumHeight(least if takes_room else LINE_HEIGHT)
         self.bar.refresh()
         self._explain()
         self._show_frame()
