@@ -54,6 +54,21 @@ def test_frozen_lake_is_played_to_the_goal(stack: StackUnderTest) -> None:
     until(lambda: not stack.processes_of(replay.run_id), "no process of it is left", 20)
 
 
+def test_the_command_line_starts_a_play_of_an_environment(stack: StackUnderTest) -> None:
+    """An environment that is unknown, and a key map that does not fit, are refused with what is close or wrong."""
+    done = stack.cli("play", "CartPole-v1", "--seed", "0", "-d")
+    assert done.returncode == 0, done.stderr
+    run_id = done.stdout.strip()
+    with stack.client() as client, client.act(run_id) as session:
+        assert session.frame().step == 0
+        assert session.frame(after=session.step()).step == 1
+        client.stop(run_id)
+    assert stack.wait_final(run_id).spec.seed == 0
+    refused = stack.cli("play", "CartPool-v1", "-d")
+    assert refused.returncode != 0
+    assert "CartPole-v1" in refused.stderr
+
+
 async def test_cart_pole_goes_on_by_itself(stack: StackUnderTest) -> None:
     """From the first key on, at the rate, until the pole falls; then the next episode waits for a key."""
     pole = play(stack, "CartPole-v1", rate=60.0)

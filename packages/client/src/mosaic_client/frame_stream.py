@@ -44,7 +44,7 @@ class FrameStream:
             frame = read_frame(raw)
             is_mine = (frame.run_id, frame.env) == (self._run_id, self._env)
             return frame if is_mine else None
-        message = _read(raw)
+        message = read_message(raw)
         if message.get("op") == "problem":
             self._take_problem(FramesProblem.model_validate(message).problem)
         return None
@@ -113,7 +113,8 @@ def _delay_s(location: Location, error: Exception, backoff: BoundedBackoff) -> f
     return delay_s
 
 
-def _read(raw: str) -> dict[str, Any]:
+def read_message(raw: str) -> dict[str, Any]:
+    """Read one text message; what is no object is an empty one. Raises AnswerInvalid: it is no JSON."""
     try:
         message = json.loads(raw)
     except ValueError as error:

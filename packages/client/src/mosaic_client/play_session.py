@@ -14,7 +14,7 @@ from websockets.sync.client import ClientConnection, connect
 from mosaic_client.connection import LIVE_ERRORS, live_options, refusal
 from mosaic_client.errors import WaitTimedOut, problem_error
 from mosaic_client.faults import unreachable
-from mosaic_client.frame_stream import FrameStream
+from mosaic_client.frame_stream import FrameStream, read_message
 from mosaic_client.location import Location
 from mosaic_contracts.compat import Self
 from mosaic_contracts.frames import SUBPROTOCOL, EnvironmentFrame, WatchFrames
@@ -59,10 +59,11 @@ class PlayState:
             MosaicProblem: the run cannot be played.
             AnswerInvalid: not a message of this version.
         """
-        if isinstance(raw, str) and '"op":"acted"' in raw:
-            self.acted = max(self.acted, Acted.model_validate_json(raw).number)
-        elif isinstance(raw, str) and '"op":"refused"' in raw:
-            self.refused.append(ActRefused.model_validate_json(raw))
+        message = read_message(raw) if isinstance(raw, str) else {}
+        if message.get("op") == "acted":
+            self.acted = max(self.acted, Acted.model_validate(message).number)
+        elif message.get("op") == "refused":
+            self.refused.append(ActRefused.model_validate(message))
         elif (frame := self.stream.take(raw)) is not None:
             self.frame = frame
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mosaic_contracts.spec import RecordLevel
+from mosaic_contracts.spec import RecordLevel, RunKind
 from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_workerkit.check_worker.description_checks import check_description, checkpoint_parameter
 from mosaic_workerkit.check_worker.event_checks import OF_EVENTS, check_events
@@ -86,10 +86,16 @@ class _AlgorithmChecks:
     def run(self, algorithm: Algorithm, spec: dict[str, Any]) -> None:
         """Check one algorithm, in the parts that were asked for."""
         parts, name = self._limits.parts, algorithm.id
-        may_train = "check" not in parts or self._check(algorithm, spec)
         for part, rules in (("check", _OF_CHECK), ("train", _OF_TRAIN), ("stop", _OF_STOP)):
             if part not in parts:
                 self._report.skip(rules, NOT_ASKED, name)
+        if algorithm.human:
+            spec = {**spec, "kind": RunKind.PLAY.value}
+            for part, rules in (("train", _OF_TRAIN), ("stop", _OF_STOP)):
+                if part in parts:
+                    self._report.skip(rules, "a person acts in its runs", name)
+            parts = tuple(part for part in parts if part == "check")
+        may_train = "check" not in parts or self._check(algorithm, spec)
         if not may_train:
             why = "check refuses a run with all defaults"
             asked = [

@@ -33,8 +33,8 @@ RULES: dict[str, Rule] = {
         "its id is the manifest's", "Give `worker` of the description the `id` of worker.toml."
     ),
     "describe.levels": Rule(
-        "it names the recording levels that it knows, and trains; it has the mode play where an algorithm plays",
-        "List some of metrics, episodes, replay, full in record_levels, train in modes, and at least one algorithm.",
+        "it names the recording levels that it knows, trains or plays, and has the mode play where an algorithm plays",
+        "List some of metrics, episodes, replay, full in record_levels, train or play in modes, and at least one algorithm.",
     ),
     "describe.parameters": Rule(
         "each algorithm's parameters are a JSON Schema that a form can be made of",
