@@ -34,7 +34,7 @@ RULES: dict[str, Rule] = {
     ),
     "describe.levels": Rule(
         "it names the recording levels that it knows, trains or plays, and has the mode play where an algorithm plays",
-        "List some of metrics, episodes, replay, full in record_levels, train or play in modes, and at least one algorithm.",
+        "List some of metrics, episodes, replay, full in record_levels, train or play in modes, and an algorithm.",
     ),
     "describe.parameters": Rule(
         "each algorithm's parameters are a JSON Schema that a form can be made of",
