@@ -130,7 +130,7 @@ LINES_OF_VERBS = [
     ("events", "last"), ("episodes", "last"), ("metrics", "last"), ("metrics", "last", FREE), ("metrics", "last", EVIL),
     ("artifacts", "last"), ("download", "last", EVIL), ("link", "last", "x"), ("tag", "last"), ("note", "last"),
     ("rm", "last"), ("resume", "last"), ("restore", RUN_ID), ("retry", "last", "-d"), ("clone", "last", "-d"),
-    ("play", "last"),
+    ("play", "last"), ("evaluate", "last"), ("evaluate", "last", EVIL),
     ("play", "last", EVIL), ("workers",), ("describe",), ("describe", "cleanrl"), ("describe", "cleanrl", "ppo"),
     ("describe", EVIL), ("describe", "cleanrl", EVIL), ("check", "cleanrl", "ppo", "X"),
     ("preflight", "cleanrl", "ppo", "X"), ("run", "cleanrl", "ppo", "X"), ("run", EVIL), ("gpus",), ("top", "--once"),
