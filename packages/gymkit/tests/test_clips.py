@@ -10,6 +10,7 @@ from pathlib import Path
 import av
 from tests.recorded_run import of_type, record_random
 
+from mosaic_gymkit import EnvironmentRun
 from mosaic_gymkit.clips import MAX_CLIP_FRAMES
 
 
@@ -74,3 +75,16 @@ def test_a_killed_run_leaves_a_video_that_plays(tmp_path: Path) -> None:
     process.stdout.close()
     (video,) = (tmp_path / "run" / "videos").iterdir()
     assert 30 <= frames_of(video) <= 151
+
+
+def test_no_room_for_a_clip_costs_no_training(tmp_path: Path) -> None:
+    """A place that takes no file: the run warns, records all its steps, and ends as usual."""
+
+    def block(_run: EnvironmentRun) -> None:
+        (tmp_path / "run" / "videos").write_text("in the way")
+
+    events = record_random(tmp_path / "run", "CartPole-v1", steps=60, clip_every=1, before=block)
+    assert len(of_type(events, "step")) == 60
+    assert ["There are no more clips" in event["message"] for event in of_type(events, "log")] == [
+        True
+    ]

@@ -12,10 +12,16 @@ import pytest
 from tests.odd_environments import Canvas, newest, register, register_odd
 from tests.recorded_run import context_in, of_type, record_random
 
-from mosaic_contracts.frames import MAX_FRAME_BYTES, EnvironmentFrame, decode_frame
+from mosaic_contracts.frames import (
+    MAX_FRAME_BYTES,
+    EnvironmentFrame,
+    decode_frame,
+    encode_frame,
+)
 from mosaic_contracts.launch import FRAMES_SOCKET
 from mosaic_gymkit import EnvironmentRun
 from mosaic_gymkit.drawing import Drawer, NotDrawable
+from mosaic_gymkit.live import plain_value
 from mosaic_gymkit.pictures import PictureEncoder, decode_picture, plain_picture
 
 DRAWN = tuple(
@@ -182,7 +188,9 @@ def test_pictures_of_any_form_are_sent(picture: Any, shape: tuple[int, int, int]
     assert (sent.full_height, sent.full_width) == shape[:2]
 
 
-@pytest.mark.parametrize("shape", [(4096, 4096, 3), (1080, 1920, 3), (480, 640, 1), (2, 20_000, 3)])
+@pytest.mark.parametrize(
+    "shape", [(4096, 4096, 3), (1080, 1920, 3), (480, 640, 1), (2, 20_000, 3), (1, 200_000, 3)]
+)
 def test_noise_fits_a_frame(shape: tuple[int, int, int]) -> None:
     """Pictures that no codec makes smaller are scaled down until they fit."""
     noise = np.random.default_rng(1).integers(0, 256, shape, dtype=np.uint8)
@@ -223,3 +231,19 @@ def test_an_environment_without_pictures_shows_its_values(tmp_path: Path) -> Non
         assert frame.values is not None
         assert len(frame.values) == 2
         viewer.close()
+
+
+def test_a_frame_of_any_action_can_be_sent() -> None:
+    """Odd actions are shown as texts and long ones by their shape: a viewer must not end a training."""
+    frame = EnvironmentFrame("r", 0, 0, 0, 0, 0)
+    for action in (
+        object(),
+        np.zeros(10_000),
+        {"a": (1, np.float32(2))},
+        2**80,
+        [None, "x" * 999],
+        b"\xff",
+    ):
+        frame.action = plain_value(action)
+        assert len(encode_frame(frame)) < 2_000
+    assert plain_value({"a": (1, np.float32(2))}) == {"a": [1, 2.0]}

@@ -89,7 +89,11 @@ class ClipRecorder:
             return
         name = f"env-{self._env.index}-episode-{episode:08d}.mp4"
         path = Path(VIDEOS_DIR) / name
-        self._clip = _Clip(self._telemetry.run_dir, path, episode, self._drawer.fps)
+        try:
+            self._clip = _Clip(self._telemetry.run_dir, path, episode, self._drawer.fps)
+        except OSError as error:
+            self._give_up(f"There are no more clips: {error}")
+            return
         self._env.taps.add(self._see)
         self._draw()
 
@@ -103,8 +107,7 @@ class ClipRecorder:
         try:
             picture = plain_picture(self._drawer.draw())
         except NotDrawable as error:
-            self._is_possible = False
-            self._telemetry.log("warning", f"There are no clips: {error}")
+            self._give_up(f"There are no clips: {error}")
             self._end()
             return
         encoded = self._encoder.encode(picture)
@@ -128,13 +131,20 @@ class ClipRecorder:
     def _announce(self, clip: "_Clip") -> None:
         problem = clip.wait()
         if problem:
-            self._is_possible = False
-            self._telemetry.log("warning", f"There are no more clips: {problem}")
+            self._give_up(f"There are no more clips: {problem}")
         elif clip.frames:
             facts = {"env": self._env.index, "episode": clip.episode}
-            self._telemetry.artifact(
-                clip.path, KIND, {**facts, "frames": clip.frames, "fps": clip.fps}
-            )
+            try:
+                self._telemetry.artifact(
+                    clip.path, KIND, {**facts, "frames": clip.frames, "fps": clip.fps}
+                )
+            except OSError as error:
+                self._give_up(f"The clip {clip.path} could not be announced: {error}")
+
+    def _give_up(self, why: str) -> None:
+        """Record no more clips: a full disk costs these and not the training."""
+        self._is_possible = False
+        self._telemetry.log("warning", why)
 
 
 class _Clip:

@@ -13,6 +13,7 @@ import gymnasium
 import numpy as np
 
 from mosaic_contracts.frames import EnvironmentFrame, WatchedEnv, encode_frame
+from mosaic_contracts.wire import INTEGER_LIMIT
 from mosaic_gymkit.drawing import Drawer, NotDrawable
 from mosaic_gymkit.pictures import PictureEncoder, plain_picture
 from mosaic_gymkit.recording import (
@@ -22,7 +23,6 @@ from mosaic_gymkit.recording import (
     is_watchable,
 )
 from mosaic_workerkit.frame_channel import FrameChannel, TakeInput
-from mosaic_workerkit.plain import act_value
 
 DRAWING_SHARE = 1 / 60
 """Largest share of the trainer's time that drawing takes, where the viewer did not ask for more."""
@@ -30,6 +30,7 @@ BLACK_FRAMES = 60
 """Black pictures in a row after which a frame says so."""
 _MOST_VALUES = 64
 """Longest observation that is shown as numbers where there is no picture."""
+_MOST_CHARS = 200
 _REPORT_S = 1.0
 """Seconds between two frames of an environment that cannot be drawn."""
 
@@ -279,11 +280,20 @@ def show_values(frame: EnvironmentFrame, observation: Any) -> None:
 
 
 def plain_value(value: Any) -> Any:
-    """Return an action in plain values: numbers, lists, maps."""
+    """Return an action in plain values: numbers, texts, lists, maps.
+
+    What is neither becomes its text, and of a long array only its shape is shown: a frame of any action can be sent.
+    """
+    if isinstance(value, np.ndarray) and value.size > _MOST_VALUES:
+        return f"array of shape {value.shape}"
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        return plain_value(value.tolist())
     if isinstance(value, dict):
-        return {str(key): plain_value(item) for key, item in value.items()}
+        return {str(key): plain_value(item) for key, item in list(value.items())[:_MOST_VALUES]}
     if isinstance(value, tuple | list):
-        return [plain_value(item) for item in value]
-    return act_value(value)
+        return [plain_value(item) for item in value[:_MOST_VALUES]]
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, int) and abs(value) < INTEGER_LIMIT:
+        return value
+    return str(value)[:_MOST_CHARS]

@@ -13,6 +13,8 @@ from mosaic_gymkit.drawing import NotDrawable
 
 MAX_PIXELS = 1280 * 1024
 """Larger pictures are scaled down by whole numbers, for a frame of more pixels serves no window."""
+MAX_SIDE = 16_384
+"""Longer sides are scaled down too: JPEG has none above 65,500 pixels."""
 _MAX_RAW_BYTES = 64 * 1024
 """Largest size as raw bytes under zstd. Above it JPEG is smaller and sooner done."""
 _MAX_DATA_BYTES = MAX_FRAME_BYTES - 8 * 1024
@@ -105,7 +107,9 @@ class PictureEncoder:
         """
         height, width = picture.shape[:2]
         factor = 1
-        while (height // factor) * (width // factor) > MAX_PIXELS:
+        while (height // factor) * (width // factor) > MAX_PIXELS or max(
+            height, width
+        ) > factor * MAX_SIDE:
             factor += 1
         while True:
             scaled = _scaled(picture, factor)

@@ -78,7 +78,7 @@ class EnvironmentRun:
             self._counters.append(env.counter)
         self.live.add(env)
         every = self.telemetry.spec.clip_every
-        if every is not None and not self._made - 1 and is_watchable(env):
+        if every is not None and self._made == 1 and is_watchable(env):
             self._clips = ClipRecorder(env, self.telemetry, every)
         return _CountedSteps(env, self)
 
