@@ -4,7 +4,7 @@ A worker encodes a frame once. Shipper, broker and gateway pass its bytes on and
 `FrameHead`. ADR 0015 describes the way.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from pydantic import Field
@@ -13,6 +13,8 @@ from mosaic_contracts.ids import RunIdField
 from mosaic_contracts.models import PeerModel, UserModel
 from mosaic_contracts.play import Act
 from mosaic_contracts.problems import Problem
+
+T = TypeVar("T")
 
 CHANNEL = "frames"
 """Last part of the subject `subjects.live(run_id, CHANNEL)`, on which a run's shipper publishes live frames."""
@@ -37,7 +39,7 @@ MAX_WATCHED_ENVS = 16
 
 
 class FrameHead(msgspec.Struct):
-    """What the way of a frame needs to know of it.
+    """The fields of a frame that shipper, broker and gateway read.
 
     Attributes:
         run_id: the run that sent it.
@@ -120,16 +122,16 @@ class EpisodeFrames(msgspec.Struct):
 
 encode_frame = msgspec.msgpack.Encoder().encode
 encode_page = msgspec.msgpack.Encoder().encode
-_decode_frame = msgspec.msgpack.Decoder(EnvironmentFrame).decode
-_decode_head = msgspec.msgpack.Decoder(FrameHead).decode
-_decode_page = msgspec.msgpack.Decoder(EpisodeFrames).decode
+_frame_decoder = msgspec.msgpack.Decoder(EnvironmentFrame)
+_head_decoder = msgspec.msgpack.Decoder(FrameHead)
+_page_decoder = msgspec.msgpack.Decoder(EpisodeFrames)
 
 
 def decode_frame(data: bytes) -> EnvironmentFrame:
     """Decode one frame.
 
     Args:
-        data: msgpack of a `EnvironmentFrame`.
+        data: msgpack of an `EnvironmentFrame`.
 
     Returns:
         The frame.
@@ -137,17 +139,14 @@ def decode_frame(data: bytes) -> EnvironmentFrame:
     Raises:
         ValueError: not a frame of this version.
     """
-    try:
-        return _decode_frame(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ValueError(str(error)) from error
+    return _decode(_frame_decoder, data)
 
 
 def decode_head(data: bytes) -> FrameHead:
-    """Decode what the way of a frame needs to know of it.
+    """Decode the head of a frame; its picture is not read.
 
     Args:
-        data: msgpack of a `EnvironmentFrame`.
+        data: msgpack of an `EnvironmentFrame`.
 
     Returns:
         Its head.
@@ -155,10 +154,7 @@ def decode_head(data: bytes) -> FrameHead:
     Raises:
         ValueError: not a frame of this version.
     """
-    try:
-        return _decode_head(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ValueError(str(error)) from error
+    return _decode(_head_decoder, data)
 
 
 def decode_page(body: bytes) -> EpisodeFrames:
@@ -173,8 +169,13 @@ def decode_page(body: bytes) -> EpisodeFrames:
     Raises:
         ValueError: not a page of this version.
     """
+    return _decode(_page_decoder, body)
+
+
+def _decode(decoder: msgspec.msgpack.Decoder[T], data: bytes) -> T:
+    """Decode with `decoder`; whatever is wrong with the bytes is a ValueError."""
     try:
-        return _decode_page(body)
+        return decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValueError(str(error)) from error
 
