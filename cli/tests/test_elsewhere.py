@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic, strict
 
+from mosaic_contracts.choices import RunKind
+
 WORKER: dict[str, Any] = {
     "manifest": {"id": "spade", "title": "Agents", "command": ["x"]},
     "ready": True,
@@ -111,6 +113,7 @@ def test_all_runs_of_the_named_stack_are_stopped_at_once(
     assert (code, strict(out)["stopped_runs"], strict(out)["live_runs"]) == (0, [RUN_ID], [])
     listed = next(asked for asked in named.asked if asked.path == "/api/v1/runs")
     assert set(listed.query["state"]) == {"queued", "starting", "running", "stopping"}
+    assert set(listed.query["kind"]) == {kind.value for kind in RunKind}, "replays too"
     named[OF_RUN] = RUN | {"state": "stopping"}
     code, out, _ = mosaic(*line.split(), "--json")
     assert (code, strict(out)["live_runs"]) == (6, [RUN_ID])

@@ -8,6 +8,7 @@ from mosaic_cli.wording import plural
 from mosaic_client import light, reading
 from mosaic_client.errors import MosaicProblem, StackUnavailable
 from mosaic_client.stack_connection import StackConnection
+from mosaic_contracts.choices import RunKind
 from mosaic_contracts.states import RunState
 
 STOP_RUNS_TIMEOUT_S = 120.0
@@ -15,13 +16,14 @@ LOOK_EVERY_S = 0.3
 
 
 def live_runs(stack: StackConnection) -> list[light.RunFields]:
-    """Those that wait among them: what has not started needs an end too.
+    """List the runs that have not ended, of every kind: those that wait and replays among them.
 
     Raises:
         SchedulerAway: the list may be old, so nobody knows which runs live.
     """
     states = [state.value for state in RunState if not state.is_final]
-    runs = list(reading.each_run(stack, state=states))
+    kinds = [kind.value for kind in RunKind]  # by default the list leaves replays out
+    runs = list(reading.each_run(stack, state=states, kind=kinds))
     if any(run.stale for run in runs):
         raise SchedulerAway("The scheduler does not answer. `./mosaic status` says more.")
     return runs
