@@ -183,6 +183,8 @@ def test_an_episode_is_named_by_number_or_by_its_return(
     [
         ("7", 4, "has no episode 7 in environment 0"),
         ("3 --env 9", 4, "has no episode 3 in environment 9"),
+        ("1 --attempt 7", 4, "has no episode 1 in environment 0 of attempt 7."),
+        ("last --attempt 7", 4, "has no episode with recorded steps of attempt 7."),
         ("5", 4, "No steps of episode 5 are stored"),
         ("best --env 9", 4, "no episode with an end and recorded steps"),
         ("first", 2, "a number, or best, worst, median, last"),

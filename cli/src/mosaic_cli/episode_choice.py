@@ -31,36 +31,37 @@ def find_episode(stack: StackConnection, run_id: str, wanted: WantedEpisode) -> 
         ValueRefused: the text is neither.
         NothingFound: there is no such episode, or none of its steps were recorded.
     """
-    text, env, attempt = wanted
+    text, env = wanted.text, wanted.env
     if text not in WORDS and not text.isdecimal():
         raise ValueRefused(f"--episode takes a number, or {', '.join(WORDS)}; not {text!r}.")
-    rows = _rows(stack, run_id, env if env is not None or text in WORDS else 0, attempt)
+    if text.isdecimal() and env is None:
+        wanted = wanted._replace(env=0)
+    rows = _rows(stack, run_id, wanted)
     if text.isdecimal():
-        return _numbered(rows, run_id, int(text), env or 0)
+        return _numbered(rows, run_id, wanted)
     if text == LAST:
         newest = next((row for row in rows if row.recorded_steps), None)
         if newest is None:
-            raise _none_recorded(run_id)
+            raise _missing(run_id, "episode with recorded steps", wanted)
         return newest
-    return _by_return(rows, run_id, text)
+    return _by_return(rows, run_id, wanted)
 
 
 def _rows(
-    stack: StackConnection, run_id: str, env: int | None, attempt: int | None
+    stack: StackConnection, run_id: str, wanted: WantedEpisode
 ) -> Iterator[light.EpisodeFields]:
     for row in reading.episodes(stack, run_id, "newest", sys.maxsize):
-        if env in (None, row.env) and attempt in (None, row.attempt):
+        if wanted.env in (None, row.env) and wanted.attempt in (None, row.attempt):
             yield row
 
 
 def _numbered(
-    rows: Iterable[light.EpisodeFields], run_id: str, number: int, env: int
+    rows: Iterable[light.EpisodeFields], run_id: str, wanted: WantedEpisode
 ) -> light.EpisodeFields:
+    number = int(wanted.text)
     row = next((row for row in rows if row.episode == number), None)
     if row is None:
-        raise NothingFound(
-            f"{run_id} has no episode {number} in environment {env}. `./mosaic episodes {run_id}` lists them."
-        )
+        raise _missing(run_id, f"episode {number}", wanted)
     if not row.recorded_steps:
         raise NothingFound(
             f"No steps of episode {number} are stored. `./mosaic episodes {run_id}` shows which episodes have some "
@@ -69,7 +70,9 @@ def _numbered(
     return row
 
 
-def _by_return(rows: Iterable[light.EpisodeFields], run_id: str, word: str) -> light.EpisodeFields:
+def _by_return(
+    rows: Iterable[light.EpisodeFields], run_id: str, wanted: WantedEpisode
+) -> light.EpisodeFields:
     """The newest of several with the same return; NaN is no return."""
     ranked = [
         (row.episode_return, row)
@@ -78,13 +81,15 @@ def _by_return(rows: Iterable[light.EpisodeFields], run_id: str, word: str) -> l
         if not math.isnan(row.episode_return)
     ]
     if not ranked:
-        raise _none_recorded(run_id)
+        raise _missing(run_id, "episode with an end and recorded steps", wanted)
     # stable, and the rows are newest first
-    ranked.sort(key=lambda entry: entry[0], reverse=word == BEST)
-    return ranked[(len(ranked) - 1) // 2 if word == MEDIAN else 0][1]
+    ranked.sort(key=lambda entry: entry[0], reverse=wanted.text == BEST)
+    return ranked[(len(ranked) - 1) // 2 if wanted.text == MEDIAN else 0][1]
 
 
-def _none_recorded(run_id: str) -> NothingFound:
+def _missing(run_id: str, what: str, wanted: WantedEpisode) -> NothingFound:
+    env = "" if wanted.env is None else f" in environment {wanted.env}"
+    attempt = "" if wanted.attempt is None else f" of attempt {wanted.attempt}"
     return NothingFound(
-        f"{run_id} has no episode with an end and recorded steps. `./mosaic episodes {run_id}` lists its episodes."
+        f"{run_id} has no {what}{env}{attempt}. `./mosaic episodes {run_id}` lists its episodes."
     )

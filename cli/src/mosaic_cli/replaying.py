@@ -78,12 +78,8 @@ def say_differing_packages(result: "ReplayResult") -> None:
 
 def badge(result: "ReplayResult") -> str:
     """`verified 512 of 512 steps (generator)`, or how many are equal."""
-    steps = f"{result.equal} of {result.steps} steps"
-    return (
-        f"verified {steps} ({result.way})"
-        if result.is_verified
-        else f"equal {steps} ({result.way})"
-    )
+    word = "verified" if result.is_verified else "equal"
+    return f"{word} {result.equal} of {result.steps} steps ({result.way})"
 
 
 def print_result(result: "ReplayResult") -> None:
