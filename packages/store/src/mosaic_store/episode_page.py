@@ -69,7 +69,7 @@ def read_steps(
     """`episode_start` and steps of an episode, finished or not, in order of seq.
 
     Raises:
-        EpisodeUnknown: the store has no event of it.
+        EpisodeNotStored: the store has no event of it.
     """
     blocks = iter_step_blocks(db, run_id, attempt, env, (episode, episode))
     return [event for block in blocks for event in block.events]

@@ -168,7 +168,7 @@ class Reader:
         """Plain `episode_start` and `step` events of one episode, also of one that never ended.
 
         Raises:
-            EpisodeUnknown: the store has no event of it.
+            EpisodeNotStored: the store has no event of it.
         """
         with self._pool.lend() as db:
             events = read_steps(db, run_id, attempt, env, episode)
