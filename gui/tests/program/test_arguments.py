@@ -28,6 +28,14 @@ def test_what_is_asked_for_is_read() -> None:
     assert given == Arguments("http://a:1", Path("t"), None, Path("d"), (1920, 1080), "light")
 
 
+def test_an_environment_goes_with_a_watched_run() -> None:
+    """A number without `--watch`, or below zero, is refused in words."""
+    assert parse_arguments(["--run", "R", "--watch", "--env", "2"]).env == 2
+    for words in (["--run", "R", "--env", "2"], ["--run", "R", "--watch", "--env", "-1"]):
+        with pytest.raises(ArgumentInvalid, match="goes with --watch"):
+            parse_arguments(words)
+
+
 @pytest.mark.parametrize("size", ["big", "1280", "1280x", "x800", "-1x5"])
 def test_a_size_that_is_none_is_refused(size: str) -> None:
     """The message shows how a size is written."""

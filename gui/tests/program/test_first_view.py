@@ -70,6 +70,19 @@ def test_a_run_is_opened(bench: Bench) -> None:
     assert not bench.client.window.watch.stage.is_large
 
 
+def test_another_environment_is_watched_once_it_is_known(bench: Bench) -> None:
+    """`--env 2` waits until the run has said that it has so many, and is asked for once."""
+    bench.start(run=RUN, watch=True, env=2)
+    stage = bench.client.stage
+    assert stage.env == 0
+    bench.client.store.followed[RUN].config = {"num_envs": 4}
+    stage.changed.emit()
+    assert stage.env == 2
+    stage.set_env(1)
+    stage.changed.emit()
+    assert stage.env == 1
+
+
 def test_a_watched_run_has_a_large_environment(bench: Bench) -> None:
     """Watching is on."""
     bench.client.stage.set_on(False)

@@ -26,6 +26,8 @@ class Arguments:
     """Run to open first."""
     watch: bool = False
     """Show the environment of this run large."""
+    env: int = 0
+    """Number of the sub-environment to show."""
     replay: EpisodeAddress | None = None
     """Episode to replay first."""
 
@@ -61,6 +63,9 @@ def parse_arguments(argv: list[str]) -> Arguments:
         "--watch", action="store_true", help="with --run: show its environment large, live"
     )
     parser.add_argument(
+        "--env", type=int, default=0, metavar="N", help="with --watch: another sub-environment"
+    )
+    parser.add_argument(
         "--replay",
         metavar="RUN:ATTEMPT:ENV:EPISODE",
         help="replay this recorded episode, e.g. 01JZ8...:1:0:41",
@@ -68,6 +73,8 @@ def parse_arguments(argv: list[str]) -> Arguments:
     given = parser.parse_args(argv)
     if given.watch and given.run is None:
         raise ArgumentInvalid("--watch needs --run RUN: the run to watch.")
+    if given.env < 0 or (given.env and not given.watch):
+        raise ArgumentInvalid("--env N goes with --watch; N is 0 or above.")
     return Arguments(
         url=given.url,
         token_file=given.token_file,
@@ -77,6 +84,7 @@ def parse_arguments(argv: list[str]) -> Arguments:
         theme=given.theme,
         run=given.run,
         watch=given.watch,
+        env=given.env,
         replay=_episode(given.replay) if given.replay is not None else None,
     )
 

@@ -39,3 +39,14 @@ class FirstView(QObject):
             if self._arguments.watch:
                 client.stage.set_on(True)
                 client.layouts.apply(HUMAN)
+                if self._arguments.env:
+                    client.stage.changed.connect(self._choose_env)
+                    client.stage.frame_changed.connect(self._choose_env)
+
+    def _choose_env(self) -> None:
+        """Show the wanted sub-environment once the run has said how many it has."""
+        stage, env = self._client.stage, self._arguments.env
+        if stage.run_id == self._arguments.run and stage.num_envs > env:
+            stage.changed.disconnect(self._choose_env)
+            stage.frame_changed.disconnect(self._choose_env)
+            stage.set_env(env)
