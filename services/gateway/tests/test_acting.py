@@ -178,6 +178,22 @@ async def test_an_input_that_is_none_is_refused(
         assert said["problem"]["code"] == "request_invalid"
 
 
+async def test_a_client_that_dies_with_many_inputs_holds_no_key(
+    gateway: Any, run: PlayedRun, run_id: str
+) -> None:
+    """The release goes behind all that waits, although nothing more of the client would be taken."""
+    run.may_answer.clear()
+    async with acting(gateway) as socket:
+        for number in range(1, 402):
+            await act(socket, run_id, number, "left")
+        assert (await words(socket))["op"] == "refused"
+        socket.transport.abort()
+    await asyncio.sleep(0.2)
+    run.may_answer.set()
+    while (await run.next())[-1].keys:
+        pass
+
+
 async def test_a_client_that_dies_holds_no_key(gateway: Any, run: PlayedRun, run_id: str) -> None:
     """The gateway releases them for it; one that held none is followed by nothing."""
     async with acting(gateway) as socket:

@@ -35,7 +35,7 @@ class InputSender:
     Args:
         player: names the client's connection.
         run_id: the run.
-        tell: sends a message to the client.
+        reply: sends a message to the client.
     """
 
     def __init__(
@@ -44,13 +44,13 @@ class InputSender:
         run_id: str,
         bus: Bus,
         scheduler: SchedulerClient,
-        tell: Callable[[PeerModel], None],
+        reply: Callable[[PeerModel], None],
     ) -> None:
         self._player = player
         self._run_id = run_id
         self._bus = bus
         self._scheduler = scheduler
-        self._tell = tell
+        self._reply = reply
         self._waiting: deque[Act] = deque()
         self._newest: dict[int, Act] = {}
         """The newest input of each sub-environment."""
@@ -62,21 +62,24 @@ class InputSender:
             raise request_invalid(
                 f"{MAX_WAITING} inputs wait for this run already. Send fewer: each carries all keys that are held."
             )
-        self._waiting.append(act)
         self._newest[act.env] = act
+        self._queue(act)
+
+    async def release(self) -> None:
+        """Release the keys that the client held: it has gone. However many inputs wait, none of these is refused."""
+        self._reply = lambda _: None
+        for act in list(self._newest.values()):
+            if act.keys:
+                self._queue(Act(run_id=act.run_id, env=act.env, number=act.number + 1))
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    def _queue(self, act: Act) -> None:
+        self._waiting.append(act)
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(
                 self._send_all(), name=f"inputs {self._run_id}"
             )
-
-    async def release(self) -> None:
-        """Let the keys go that the client held: it has gone."""
-        self._tell = lambda _: None
-        for act in list(self._newest.values()):
-            if act.keys:
-                self.add(Act(run_id=act.run_id, env=act.env, number=act.number + 1))
-        if self._task is not None:
-            await asyncio.wait([self._task])
 
     async def _send_all(self) -> None:
         while self._waiting:
@@ -97,7 +100,7 @@ class InputSender:
         taken = [act for act in acts if act.number not in refused]
         for env in {act.env for act in taken}:
             number = max(act.number for act in taken if act.env == env)
-            self._tell(Acted(run_id=self._run_id, env=env, number=number))
+            self._reply(Acted(run_id=self._run_id, env=env, number=number))
 
     async def _ask(self, inputs: PlayInputs) -> dict[int, str]:
         """Give inputs to the run; return what it refused. Raises ProblemError: none was taken."""
@@ -126,7 +129,7 @@ class InputSender:
 
     def _refuse(self, acts: list[Act], problem: Problem) -> None:
         """Refuse inputs of one sub-environment that follow each other."""
-        self._tell(
+        self._reply(
             ActRefused(
                 run_id=self._run_id,
                 env=acts[0].env,

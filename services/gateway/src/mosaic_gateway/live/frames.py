@@ -44,7 +44,7 @@ class FrameHub:
             await asyncio.gather(*(sender.release() for sender in senders.values()))
 
     async def close(self) -> None:
-        """Tell all clients that the gateway ends, and all runs that nobody watches any more."""
+        """Close all connections, and end the requests for frames at all runs."""
         await self._clients.close()
         for lease in list(self._leases.values()):
             await lease.end(END_S)
@@ -80,8 +80,8 @@ class FrameHub:
         if sender is None:
             if len(senders) >= MAX_WATCHED_ENVS:
                 raise request_invalid(f"One connection acts in at most {MAX_WATCHED_ENVS} runs.")
-            tell = client.mailbox.note
-            sender = InputSender(client.player, act.run_id, self._bus, self._scheduler, tell)
+            reply = client.mailbox.note
+            sender = InputSender(client.player, act.run_id, self._bus, self._scheduler, reply)
             senders[act.run_id] = sender
         sender.add(act)
 
