@@ -6,7 +6,8 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from nats.aio.msg import Msg
@@ -24,6 +25,7 @@ from mosaic_contracts.frames import (
     SUBPROTOCOL,
     EnvironmentFrame,
     EpisodeFrames,
+    WatchFrames,
     decode_frame,
     encode_frame,
     encode_page,
@@ -31,6 +33,8 @@ from mosaic_contracts.frames import (
 from mosaic_contracts.http_api import FRAMES_PATH
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.services import ControlRequest, Reply
+from mosaic_gateway.live.frame_client import FrameMailbox
+from mosaic_gateway.live.frame_lease import FrameLease
 from mosaic_gateway.live.frames import MAX_ALL_ENVS
 from mosaic_servicekit.bus import Bus
 
@@ -485,3 +489,41 @@ async def test_a_run_without_a_shipper_has_no_page(
         assert (reply.status_code, reply.json()["code"]) == (409, code)
         assert ("retry-after" in reply.headers) == (code == "run_not_started")
     assert (await gateway.get(f"/runs/{UNKNOWN}/frames")).status_code == 404
+
+
+async def test_who_comes_while_a_request_ends_is_answered() -> None:
+    """The subscription is on its way out, because the run has ended or nobody watched: that is not the last word."""
+    cancelling, may_cancel = asyncio.Event(), asyncio.Event()
+    answer = Reply(problem=Problem(code=ProblemCode.RUN_ENDED, title="The run has ended"))
+
+    class FakeSubscription:
+        async def cancel(self) -> None:
+            cancelling.set()
+            await may_cancel.wait()
+
+    class FakeBus:
+        async def subscribe(self, *_: object) -> FakeSubscription:
+            return FakeSubscription()
+
+        async def ask(self, *_: object) -> Any:
+            return SimpleNamespace(data=answer.model_dump_json().encode())
+
+    class Viewer:
+        def __init__(self) -> None:
+            self.mailbox = FrameMailbox()
+
+    idle = asyncio.Event()
+    run_id = "01JGXSYNTHET1CRVA000099999"
+    lease = FrameLease(run_id, cast(Any, FakeBus()), cast(Any, None), lambda _: idle.set())
+    first, second = Viewer(), Viewer()
+    for client in (first, second):
+        lease.watch(cast(Any, client), WatchFrames(run_id=run_id))
+        await cancelling.wait()
+    may_cancel.set()
+    for client in (first, second):
+        async with asyncio.timeout(5):
+            assert "run_ended" in str(await client.mailbox.next())
+    for client in (first, second):
+        lease.leave(cast(Any, client))
+    async with asyncio.timeout(5):
+        await idle.wait()

@@ -112,12 +112,19 @@ class FrameLease:
             get_log().error("frames.died", run_id=self.run_id, error=repr(error), exc_info=error)
 
     async def _keep(self) -> None:
+        """Subscribe and ask until nobody watches or the run has ended; again for who came while that was settled."""
         subject = subjects.live(self.run_id, CHANNEL)
-        subscription: Subscription = await self._bus.subscribe(subject, self._on_frame)
-        try:
-            await self._repeat()
-        finally:
-            await subscription.cancel()
+        while True:
+            subscription: Subscription = await self._bus.subscribe(subject, self._on_frame)
+            try:
+                await self._repeat()
+            finally:
+                await subscription.cancel()
+            if not self._viewers:
+                self._on_idle(self)
+                return
+            if not self._changed.is_set():
+                return
 
     async def _repeat(self) -> None:
         """Ask for frames until nobody watches or the run has ended."""
@@ -126,7 +133,6 @@ class FrameLease:
             wanted = self._merged()
             problem = await self._ask(wanted)
             if not wanted and not self._viewers:
-                self._on_idle(self)
                 return
             self._tell(problem, {each.env for each in wanted})
             if problem is not None and problem.code in _FINAL and not self._changed.is_set():
