@@ -39,7 +39,7 @@ class Services:
     ticket_key: bytes
 
     async def close_streams(self) -> None:
-        """Tell all clients of WebSockets that the gateway ends."""
+        """Close all WebSockets."""
         await asyncio.gather(self.hub.close(), self.frames.close())
 
     async def close(self) -> None:

@@ -86,7 +86,7 @@ class Hub:
         await self._clients.serve(client)
 
     async def close(self) -> None:
-        """Tell all clients that the gateway ends."""
+        """Close all connections."""
         await self._clients.close()
 
     async def watch(self, run_id: str) -> WatchedRun:

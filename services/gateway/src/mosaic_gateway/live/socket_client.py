@@ -114,7 +114,7 @@ class OpenClients(Generic[ClientT]):
                 self._nobody.set()
 
     async def close(self) -> None:
-        """Tell all clients that the gateway ends. Returns when they are gone or do not read."""
+        """Close all connections. Returns when the clients are gone or do not read."""
         self._closing = True
         for client in self:
             client.close()
