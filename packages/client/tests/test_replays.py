@@ -180,9 +180,9 @@ async def test_frames_come_page_by_page() -> None:
 
 
 def test_without_a_last_step_the_whole_episode_comes() -> None:
-    """The first page ends where it is full and says which step is the last; the others are asked for up to there."""
+    """The first page says where to go on and which step is the last; the others are asked for up to there."""
     pages = (
-        frames.EpisodeFrames(encoded(0, 1, 2), None, 4),
+        frames.EpisodeFrames(encoded(0, 1, 2), 3, 4),
         frames.EpisodeFrames(encoded(3), 4, 4),
         frames.EpisodeFrames(encoded(4), None, 4),
     )

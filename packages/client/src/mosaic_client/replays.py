@@ -70,16 +70,11 @@ class FramePages:
         Raises:
             AnswerInvalid: a frame cannot be read, or the page does not lead on.
         """
-        asked, following = self.next or 0, page.next
         if self.last is None:
-            # a page that was asked for without a last step ends where it is full
             self.last = page.last
-            after = asked + self.every * len(page.frames)
-            if following is None and page.frames and after <= page.last:
-                following = after
-        if following is not None and following <= asked:
-            raise AnswerInvalid(f"the stack sent a page of frames that leads back to {following}")
-        self.next = following
+        if page.next is not None and page.next <= (self.next or 0):
+            raise AnswerInvalid(f"the stack sent a page of frames that leads back to {page.next}")
+        self.next = page.next
         return map(read_frame, page.frames)
 
 

@@ -75,7 +75,7 @@ def episode_frames(
     Args:
         replay_id: id of a replay that draws.
         first: number of the first step; 0: the reset.
-        last: number of the last step; None: as far as a page goes.
+        last: number of the last step; None: the last of the episode.
         every: distance of the steps.
 
     Returns:
