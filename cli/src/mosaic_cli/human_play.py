@@ -59,11 +59,14 @@ def show_play(run_id: str) -> None:
     Raises:
         typer.Exit: the window has its own exit code.
     """
-    code = open_window("--run", run_id, "--watch") if can_open() else COULD_NOT_OPEN
-    if code != COULD_NOT_OPEN:
-        raise typer.Exit(code)
+    if can_open():
+        code = open_window("--run", run_id, "--watch")
+        if code != COULD_NOT_OPEN:
+            raise typer.Exit(code)
+    else:
+        say(NO_DISPLAY)
     say(
-        f"{'' if can_open() else NO_DISPLAY + ' '}The play {run_id} waits for a person for two minutes:\n"
+        f"The play {run_id} waits for a person for two minutes:\n"
         f"  ./mosaic watch {run_id}   opens the window at it, where there is a display\n"
         f"  client.act({run_id!r})   plays it from a script\n"
         f"  ./mosaic stop {run_id}    ends it"
