@@ -5,7 +5,6 @@ random policy drives there.
     var/venvs/worker_cleanrl/bin/python benchmarks/replays.py [ENVIRONMENT ...]
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -15,16 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from mosaic_contracts.replays import REPLAY_RESULT, ReplayResult
-from mosaic_contracts.wire import BatchHead, decode_batch, join_batch, to_event
 from mosaic_gymkit import EnvironmentRun
 from mosaic_gymkit.testing import write_replay_record
-from mosaic_workerkit.control import StopFlag
-from mosaic_workerkit.entry import TrainContext
-from mosaic_workerkit.outbox import OutboxReader, outbox_dir
 from mosaic_workerkit.spaces import space_of
-from mosaic_workerkit.telemetry import Telemetry
+from mosaic_workerkit.testing.recorded import RUN_ID, of_type, open_context, read_events, write_spec
 
-RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 EPISODES = 20
 RANDOM = "random"
 TRAININGS: dict[str, tuple[str, int]] = {
@@ -62,7 +56,7 @@ def main() -> None:
 def line_of(name: str, folder: Path) -> str:
     """Train, rebuild, and sum up."""
     events = record(name, folder / "run")
-    starts = [event for event in events if event["type"] == "episode_start"]
+    starts = of_type(events, "episode_start")
     # spread over the run, the last one among them, which the run's end has cut off
     chosen = starts[:: max(1, len(starts) // EPISODES)][-EPISODES + 1 :] + starts[-1:]
     results, seconds = [], []
@@ -95,11 +89,8 @@ def record(name: str, folder: Path) -> list[dict[str, Any]]:
 
 def drive(folder: Path, name: str, steps: int) -> None:
     """Record a random policy; a reset every 75 steps, for an episode of its own would have a thousand."""
-    telemetry = Telemetry.open(folder)
-    context = TrainContext(
-        run_dir=folder, spec=telemetry.spec, telemetry=telemetry, stop=StopFlag()
-    )
-    with telemetry, EnvironmentRun(context) as run:
+    context = open_context(folder)
+    with context.telemetry as telemetry, EnvironmentRun(context) as run:
         env = run.make(name)
         spaces = {
             "observation": space_of(env.observation_space),
@@ -123,7 +114,7 @@ def replay(
     make_folder(folder, {**fields, "replay": {**source, "draws": False}})
     write_replay_record(folder, events, start["env"], start["episode"])
     run_worker("replay", folder)
-    (found,) = (event for event in read_events(folder) if event["type"] == REPLAY_RESULT)
+    (found,) = of_type(read_events(folder), REPLAY_RESULT)
     return ReplayResult.model_validate(found["data"])
 
 
@@ -136,21 +127,7 @@ def run_worker(verb: str, folder: Path) -> None:
 
 def make_folder(folder: Path, fields: dict[str, Any]) -> None:
     """Make a run folder."""
-    folder.mkdir()
-    spec = {"worker": "cleanrl", "outbox_bytes": 2**30, **fields}
-    (folder / "spec.json").write_text(json.dumps({"run_id": RUN_ID, "attempt": 1, "spec": spec}))
-
-
-def read_events(folder: Path) -> list[dict[str, Any]]:
-    """Return every event of a run."""
-    reader = OutboxReader(outbox_dir(folder, 1))
-    events: list[dict[str, Any]] = []
-    while (region := reader.read()) is not None:
-        head = BatchHead(RUN_ID, 1, "worker", region.seq0, region.n)
-        batch = decode_batch(join_batch(head, region.t0_us, region.records))
-        events += [to_event(batch, record) for record in batch.records]
-    reader.close()
-    return events
+    write_spec(folder, {"worker": "cleanrl", "outbox_bytes": 2**30, **fields})
 
 
 if __name__ == "__main__":

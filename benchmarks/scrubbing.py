@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from replays import make_folder, read_events
+from replays import make_folder
 
 from mosaic_contracts.replays import REPLAY_FILE, ReplaySource
 from mosaic_gymkit import EnvironmentRun, EnvironmentSpec
@@ -20,15 +20,12 @@ from mosaic_gymkit.replay.drawing import FrameDrawer
 from mosaic_gymkit.replay.rebuilding import RebuiltEpisode
 from mosaic_gymkit.replay.record import read_record
 from mosaic_gymkit.testing import write_replay_record
-from mosaic_workerkit.control import StopFlag
-from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.spaces import space_of
-from mosaic_workerkit.telemetry import Telemetry
+from mosaic_workerkit.testing.recorded import RUN_ID, open_context, read_events
 
 FIRE = 1
 SEEKS = 100
 ROW = 2000
-RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
 
 def main() -> None:
@@ -74,11 +71,8 @@ def since(began: float) -> float:
 def record(folder: Path, name: str, steps: int) -> None:
     """Record a random policy."""
     make_folder(folder, {"algorithm": "random", "environment": name, "outbox_bytes": 2**30})
-    telemetry = Telemetry.open(folder)
-    context = TrainContext(
-        run_dir=folder, spec=telemetry.spec, telemetry=telemetry, stop=StopFlag()
-    )
-    with telemetry, EnvironmentRun(context) as run:
+    context = open_context(folder)
+    with context.telemetry as telemetry, EnvironmentRun(context) as run:
         env = run.make(name)
         spaces = {
             "observation": space_of(env.observation_space),

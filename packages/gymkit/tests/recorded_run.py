@@ -1,6 +1,5 @@
 """Runs of a random policy in this process, recorded as a worker records them, and replays of them."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,21 +7,16 @@ from typing import Any
 import gymnasium
 
 from mosaic_contracts.replays import REPLAY_RESULT, ReplayResult
-from mosaic_contracts.wire import BatchHead, decode_batch, join_batch, to_event
 from mosaic_gymkit import EnvironmentRun, EnvironmentSpec, replay_run
 from mosaic_gymkit.testing import write_replay_record
-from mosaic_workerkit.control import StopFlag
 from mosaic_workerkit.entry import TrainContext
-from mosaic_workerkit.outbox import OutboxReader, outbox_dir
 from mosaic_workerkit.spaces import space_of
 from mosaic_workerkit.telemetry import Telemetry
-
-RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+from mosaic_workerkit.testing.recorded import RUN_ID, of_type, open_context, read_events, write_spec
 
 
 def context_in(folder: Path, environment: str, **fields: Any) -> tuple[TrainContext, Telemetry]:
     """Make a run folder and open its telemetry."""
-    folder.mkdir(parents=True)
     spec = {
         "worker": "test",
         "algorithm": "random",
@@ -30,11 +24,9 @@ def context_in(folder: Path, environment: str, **fields: Any) -> tuple[TrainCont
         "outbox_bytes": 64 * 2**20,
         **fields,
     }
-    (folder / "spec.json").write_text(json.dumps({"run_id": RUN_ID, "attempt": 1, "spec": spec}))
-    telemetry = Telemetry.open(folder)
-    return TrainContext(
-        run_dir=folder, spec=telemetry.spec, telemetry=telemetry, stop=StopFlag()
-    ), telemetry
+    write_spec(folder, spec)
+    context = open_context(folder)
+    return context, context.telemetry
 
 
 def record_random(
@@ -105,22 +97,5 @@ def replay(
     write_replay_record(folder, events, 0, episode)
     with telemetry:
         replay_run(context, make)
-    found = [event for event in read_events(folder) if event["type"] == REPLAY_RESULT]
-    return ReplayResult.model_validate(found[0]["data"])
-
-
-def read_events(run_dir: Path) -> list[dict[str, Any]]:
-    """Return every event of the first attempt, in order."""
-    reader = OutboxReader(outbox_dir(run_dir, 1))
-    events: list[dict[str, Any]] = []
-    while (region := reader.read()) is not None:
-        head = BatchHead(RUN_ID, 1, "worker", region.seq0, region.n)
-        batch = decode_batch(join_batch(head, region.t0_us, region.records))
-        events += [to_event(batch, record) for record in batch.records]
-    reader.close()
-    return events
-
-
-def of_type(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """Return the events of one type."""
-    return [event for event in events if event["type"] == kind]
+    (found,) = of_type(read_events(folder), REPLAY_RESULT)
+    return ReplayResult.model_validate(found["data"])

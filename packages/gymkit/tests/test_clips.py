@@ -8,10 +8,11 @@ import textwrap
 from pathlib import Path
 
 import av
-from tests.recorded_run import of_type, record_random
+from tests.recorded_run import record_random
 
 from mosaic_gymkit import EnvironmentRun
 from mosaic_gymkit.clips import MAX_CLIP_FRAMES
+from mosaic_workerkit.testing.recorded import of_type
 
 
 def frames_of(path: Path) -> int:

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 from tests.odd_environments import Canvas, newest, register, register_odd
-from tests.recorded_run import context_in, of_type, record_random
+from tests.recorded_run import context_in, record_random
 
 from mosaic_contracts.frames import (
     MAX_FRAME_BYTES,
@@ -23,6 +23,7 @@ from mosaic_gymkit import EnvironmentRun
 from mosaic_gymkit.drawing import Drawer, NotDrawable
 from mosaic_gymkit.live import plain_value
 from mosaic_gymkit.pictures import PictureEncoder, decode_picture, plain_picture
+from mosaic_workerkit.testing.recorded import of_type
 
 DRAWN = tuple(
     map(newest, ("CartPole", "FrozenLake", "Taxi", "MountainCar", "Pendulum", "Blackjack"))

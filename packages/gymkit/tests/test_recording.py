@@ -6,12 +6,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from tests.recorded_run import context_in, of_type, read_events, replay
+from tests.recorded_run import context_in, replay
 
 from mosaic_contracts.spec import RecordLevel
 from mosaic_gymkit.recording import StepBatch, recorded
 from mosaic_workerkit.spaces import space_of
 from mosaic_workerkit.telemetry import Telemetry
+from mosaic_workerkit.testing.recorded import of_type, read_events
 
 MODES = [mode.name for mode in getattr(gymnasium.vector, "AutoresetMode", ())] or ["only"]
 

@@ -6,7 +6,9 @@ from typing import Any
 import gymnasium
 import pytest
 from tests.odd_environments import newest, register_odd
-from tests.recorded_run import of_type, record_random, replay
+from tests.recorded_run import record_random, replay
+
+from mosaic_workerkit.testing.recorded import of_type
 
 TABLES = ("FrozenLake", "Taxi", "Blackjack", "CliffWalking")
 CONTROL = ("CartPole", "Acrobot", "MountainCar", "Pendulum")

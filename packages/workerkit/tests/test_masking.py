@@ -15,7 +15,7 @@ from tests.run_folder import RUN_ID, make_run_folder
 
 from mosaic_contracts.wire import event_type
 from mosaic_workerkit.masking import MaskedStream, SecretMask, read_secrets, unmasked_words
-from mosaic_workerkit.pipe.trial import read_events
+from mosaic_workerkit.outbox.unshipped import read_unshipped
 
 VALUE = 'sk-t0p/"hush"+éÿ-Zk9'
 IDLE = [sys.executable, "-m", "mosaic_workerkit.check_worker.idle_shipper"]
@@ -192,7 +192,7 @@ def test_a_secret_stands_nowhere(tmp_path: Path, way: str) -> None:
     report = json.loads((folder / "control/exit.json").read_text())
     assert report["code"] == 1
     assert len([note for note in report["notes"] if "api_key was printed or recorded" in note]) == 1
-    kinds = [event_type(record) for _, record in read_events(folder, RUN_ID)]
+    kinds = [event_type(record) for _, record in read_unshipped(folder, RUN_ID)]
     assert kinds.count("metric") == 2
     if way == "python":
         assert report["last_words"] == "ValueError: [secret api_key]"

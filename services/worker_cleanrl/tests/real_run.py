@@ -1,6 +1,5 @@
 """Real runs of this worker, each in a process of its own."""
 
-import json
 import multiprocessing
 import os
 import runpy
@@ -15,13 +14,13 @@ from typing import Any
 
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tests.run_events import RUN_ID, read_events
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
 from mosaic_worker_cleanrl.worker import CleanrlWorker
 from mosaic_workerkit.entry import main
+from mosaic_workerkit.testing.recorded import read_events, write_spec
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 TIMEOUT_S = 120
@@ -127,8 +126,7 @@ def wait_for_event(
 
 def _make_folder(folder: Path, spec: RunSpec) -> None:
     (folder / "control").mkdir(parents=True)
-    file = {"run_id": RUN_ID, "attempt": 1, "spec": spec.model_dump(mode="json")}
-    (folder / "spec.json").write_text(json.dumps(file))
+    write_spec(folder, spec.model_dump(mode="json"))
 
 
 def run_bare(folder: Path, module: str, argv: list[str], *, with_shim: bool) -> str:

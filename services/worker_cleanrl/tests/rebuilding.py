@@ -5,11 +5,11 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from tests.run_events import of_type
 
 from mosaic_gymkit.families import restore_emulator
 from mosaic_worker_cleanrl.environment.probe import probe_environment
 from mosaic_workerkit.stephash import step_hash
+from mosaic_workerkit.testing.recorded import of_type
 
 
 def compare_rebuilt(events: list[dict[str, Any]], name: str) -> int:

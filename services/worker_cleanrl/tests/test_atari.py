@@ -19,11 +19,11 @@ from tests.real_run import (
     wait_for_event,
 )
 from tests.rebuilding import compare_rebuilt
-from tests.run_events import of_type
 
 from mosaic_worker_cleanrl.environment.atari import GAMES, game_of
 from mosaic_worker_cleanrl.environment.catalog import list_environments
 from mosaic_worker_cleanrl.plan import check_run
+from mosaic_workerkit.testing.recorded import of_type
 
 pytestmark = pytest.mark.timeout(240)
 BREAKOUT = "BreakoutNoFrameskip-v4"

@@ -12,10 +12,10 @@ import pytest
 import torch
 from tests.cases import CASES
 from tests.real_run import finish, finish_child, run, start_child, start_run, wait_for_event
-from tests.run_events import of_type
 from tests.scripts.odd import add_odd_script
 
 from mosaic_contracts.worker import CheckReport, WorkerDescription
+from mosaic_workerkit.testing.recorded import of_type
 
 pytestmark = pytest.mark.timeout(240)
 

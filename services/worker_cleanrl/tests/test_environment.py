@@ -11,7 +11,6 @@ import torch
 from gymnasium import spaces
 from tests.real_run import run
 from tests.rebuilding import compare_rebuilt
-from tests.run_events import of_type
 from tests.scripts.rooms import add_rooms
 
 from mosaic_contracts.worker import Environment
@@ -29,6 +28,7 @@ from mosaic_worker_cleanrl.environment.wrapping import (
 )
 from mosaic_worker_cleanrl.plan import check_run
 from mosaic_workerkit.spaces import space_of
+from mosaic_workerkit.testing.recorded import of_type
 
 pytestmark = pytest.mark.timeout(240)
 OFFERED = {environment.id: environment for environment in list_environments()}

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 from tests.real_run import FinishedTraining, finish_child, play, run, start_child
-from tests.run_events import of_type
 
 from mosaic_contracts.evaluations import EVALUATION_RESULT, EvaluationResult, mean_and_error
 from mosaic_contracts.spec import RunSpec
+from mosaic_workerkit.testing.recorded import of_type
 
 pytestmark = pytest.mark.timeout(600)
 TRAINING_S = 400

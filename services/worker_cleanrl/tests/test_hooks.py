@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from tests.real_run import run
-from tests.run_events import of_type
 from tests.scripts.odd import add_odd_script
 
 from mosaic_worker_cleanrl.errors import HookNotInstalled
 from mosaic_worker_cleanrl.launch.patch import replaced
 from mosaic_workerkit.shipper.heartbeat import worker_notes
+from mosaic_workerkit.testing.recorded import of_type
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -10,7 +10,6 @@ import torch
 from tests.cases import CASES, Case
 from tests.real_run import FinishedTraining, play, run
 from tests.rebuilding import compare_rebuilt
-from tests.run_events import of_type
 
 from mosaic_contracts.evaluations import EVALUATION_RESULT, EvaluationResult
 from mosaic_contracts.spec import RunSpec
@@ -18,6 +17,7 @@ from mosaic_worker_cleanrl.errors import CheckpointRefused
 from mosaic_worker_cleanrl.plan import check_run
 from mosaic_worker_cleanrl.saved import read_saved
 from mosaic_workerkit.episode_recorder import RETURN_METRIC
+from mosaic_workerkit.testing.recorded import of_type
 
 pytestmark = pytest.mark.timeout(240)
 

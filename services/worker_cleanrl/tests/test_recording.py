@@ -7,7 +7,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from tests.run_events import RUN_ID, of_type, read_events
 
 from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import RunSpec
@@ -17,6 +16,7 @@ from mosaic_worker_cleanrl.plan import make_plan
 from mosaic_workerkit.control import StopFlag
 from mosaic_workerkit.stephash import step_hash
 from mosaic_workerkit.telemetry import Telemetry
+from mosaic_workerkit.testing.recorded import RUN_ID, of_type, read_events
 
 STEPS = 5
 

@@ -1,6 +1,5 @@
 """Replays of real trainings: each episode in a fresh process, every step equal, or the difference named."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,10 +7,10 @@ from typing import Any
 
 import pytest
 from tests.real_run import ENVIRONMENT, run
-from tests.run_events import RUN_ID, of_type, read_events
 
 from mosaic_contracts.replays import REPLAY_RESULT, ReplayResult
 from mosaic_gymkit.testing import write_replay_record
+from mosaic_workerkit.testing.recorded import RUN_ID, of_type, read_events, write_spec
 
 pytestmark = pytest.mark.timeout(240)
 TRAINED = [
@@ -25,7 +24,6 @@ TRAINED = [
 
 def replay(folder: Path, events: list[dict[str, Any]], start: dict[str, Any]) -> ReplayResult:
     """Replay one episode by the worker's own command, in a process of its own."""
-    folder.mkdir()
     source = {"run_id": RUN_ID, "attempt": 1, "env": start["env"], "episode": start["episode"]}
     spec = {
         "worker": "cleanrl",
@@ -37,7 +35,7 @@ def replay(folder: Path, events: list[dict[str, Any]], start: dict[str, Any]) ->
         "outbox_bytes": 16 * 2**20,
         "memory_mb": 4096,
     }
-    (folder / "spec.json").write_text(json.dumps({"run_id": RUN_ID, "attempt": 1, "spec": spec}))
+    write_spec(folder, spec)
     write_replay_record(folder, events, start["env"], start["episode"])
     argv = [sys.executable, "-m", "mosaic_worker_cleanrl", "replay", "--run-dir", str(folder)]
     done = subprocess.run(argv, env=ENVIRONMENT, capture_output=True, text=True, check=False)

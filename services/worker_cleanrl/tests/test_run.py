@@ -1,6 +1,7 @@
 """Whole runs of the real scripts: what is recorded, and that recording changes nothing."""
 
 import hashlib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,12 @@ import torch
 from tests.cases import CASES, SEED
 from tests.real_run import FinishedTraining, episode_lines, read_scalars, run, run_bare
 from tests.rebuilding import compare_rebuilt
-from tests.run_events import count_types, of_type
 
 from mosaic_contracts.spec import RecordLevel
 from mosaic_workerkit.progress import read_progress
 from mosaic_workerkit.spaces import space_of
 from mosaic_workerkit.stephash import step_hash
+from mosaic_workerkit.testing.recorded import of_type
 
 STEPS = CASES["ppo"].steps
 pytestmark = pytest.mark.timeout(240)
@@ -86,7 +87,7 @@ def test_recording_changes_nothing(runs: Any, bare: Any, algorithm: str, level: 
 def test_a_level_records_what_it_says(runs: Any, level: str, has: dict[str, bool]) -> None:
     """Each level has its events and no others, and observations come at `full` only."""
     finished = runs("ppo", level)
-    counts = count_types(finished.events)
+    counts = Counter(event["type"] for event in finished.events)
     assert {kind: counts[kind] > 0 for kind in has} == has
     steps = of_type(finished.events, "step")
     assert len(steps) in (0, STEPS)

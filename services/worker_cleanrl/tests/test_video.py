@@ -15,13 +15,13 @@ from tests.real_run import (
     start_child,
     wait_for_event,
 )
-from tests.run_events import of_type
 
 from mosaic_gymkit import drawing as drawing_module
 from mosaic_worker_cleanrl.environment import extras as extras_module
 from mosaic_worker_cleanrl.environment.rendering import Renderer, find_renderer
 from mosaic_worker_cleanrl.plan import check_run
 from mosaic_worker_cleanrl.plan import video as video_module
+from mosaic_workerkit.testing.recorded import of_type
 
 pytestmark = pytest.mark.timeout(240)
 VIDEO = {"capture_video": True}

@@ -7,10 +7,10 @@ import pytest
 import torch
 from tests.cases import CASES
 from tests.real_run import run
-from tests.run_events import of_type
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.plan import check_run
+from mosaic_workerkit.testing.recorded import of_type
 
 pytestmark = pytest.mark.timeout(240)
 LEARNS_NOTHING: dict[str, dict[str, Any]] = {

@@ -11,15 +11,12 @@ from typing import Any
 from mosaic_contracts.frames import MAX_FRAME_BYTES, EnvironmentFrame, decode_frame
 from mosaic_contracts.launch import FRAMES_SOCKET
 from mosaic_contracts.replays import REPLAY_RESULT, ReplayResult
-from mosaic_contracts.wire import BatchHead, decode_batch, join_batch, to_event
 from mosaic_gymkit.testing import write_replay_record
 from mosaic_worker_play.worker import HumanWorker
-from mosaic_workerkit.control import StopFlag
 from mosaic_workerkit.entry import TrainContext
-from mosaic_workerkit.outbox import OutboxReader, outbox_dir
 from mosaic_workerkit.telemetry import Telemetry
+from mosaic_workerkit.testing.recorded import RUN_ID, of_type, open_context, read_events, write_spec
 
-RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 WAIT_S = 20.0
 
 
@@ -128,7 +125,6 @@ class Player:
 
 def context_in(folder: Path, environment: str, **fields: Any) -> tuple[TrainContext, Telemetry]:
     """Make a run folder and open its telemetry."""
-    folder.mkdir(parents=True)
     spec = {
         "worker": "play",
         "algorithm": "human",
@@ -136,12 +132,9 @@ def context_in(folder: Path, environment: str, **fields: Any) -> tuple[TrainCont
         "outbox_bytes": 64 * 2**20,
         **fields,
     }
-    (folder / "spec.json").write_text(json.dumps({"run_id": RUN_ID, "attempt": 1, "spec": spec}))
-    telemetry = Telemetry.open(folder)
-    context = TrainContext(
-        run_dir=folder, spec=telemetry.spec, telemetry=telemetry, stop=StopFlag()
-    )
-    return context, telemetry
+    write_spec(folder, spec)
+    context = open_context(folder)
+    return context, context.telemetry
 
 
 def rebuild(folder: Path, events: list[dict[str, Any]], episode: int) -> ReplayResult:
@@ -152,20 +145,8 @@ def rebuild(folder: Path, events: list[dict[str, Any]], episode: int) -> ReplayR
     write_replay_record(folder, events, 0, episode)
     with telemetry:
         HumanWorker().replay(context)
-    found = [event for event in read_events(folder) if event["type"] == REPLAY_RESULT]
-    return ReplayResult.model_validate(found[0]["data"])
-
-
-def read_events(run_dir: Path) -> list[dict[str, Any]]:
-    """Every event of the first attempt, in order."""
-    reader = OutboxReader(outbox_dir(run_dir, 1))
-    events: list[dict[str, Any]] = []
-    while (region := reader.read()) is not None:
-        head = BatchHead(RUN_ID, 1, "worker", region.seq0, region.n)
-        batch = decode_batch(join_batch(head, region.t0_us, region.records))
-        events += [to_event(batch, record) for record in batch.records]
-    reader.close()
-    return events
+    (found,) = of_type(read_events(folder), REPLAY_RESULT)
+    return ReplayResult.model_validate(found["data"])
 
 
 def steps_of(events: list[dict[str, Any]], episode: int = 0) -> list[dict[str, Any]]:

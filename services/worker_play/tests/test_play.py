@@ -7,12 +7,13 @@ from typing import Any
 import gymnasium
 import pytest
 import tests.odd_worlds
-from tests.playing import Player, read_events, rebuild, steps_of
+from tests.playing import Player, rebuild, steps_of
 
 from mosaic_contracts.play import PlayControls, PlayInput
 from mosaic_contracts.wire import Actor
 from mosaic_worker_play.inputs import MAX_PRESSES, PersonInputs
 from mosaic_worker_play.keymap import KeyMap
+from mosaic_workerkit.testing.recorded import read_events
 
 assert tests.odd_worlds
 STILL = {"options": '{"is_slippery": false}'}

@@ -1,6 +1,5 @@
 """Runs of this worker as a placement starts them, and what they left."""
 
-import json
 import os
 import subprocess
 import sys
@@ -12,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from mosaic_contracts.choices import RunKind
-from mosaic_contracts.wire import BatchHead, decode_batch, join_batch, to_event
 from mosaic_contracts.xmpp import ENV_XMPP_FILE
-from mosaic_workerkit.outbox import OutboxReader, outbox_dir
+from mosaic_workerkit.testing.recorded import read_events, write_spec
 
-RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 TIMEOUT_S = 120.0
 
 Event = dict[str, Any]
@@ -57,7 +54,7 @@ def start(folder: Path, access: Path | None = None, **spec: Any) -> "subprocess.
     """Start one."""
     (folder / "control").mkdir(parents=True, exist_ok=True)
     whole = {"worker": "spade", "algorithm": "q_learning", "environment": "FrozenLake-v1", **spec}
-    (folder / "spec.json").write_text(json.dumps({"run_id": RUN_ID, "attempt": 1, "spec": whole}))
+    write_spec(folder, whole)
     environ = {k: v for k, v in os.environ.items() if not k.startswith("MOSAIC_")}
     if access is not None:
         environ[ENV_XMPP_FILE] = str(access)
@@ -81,20 +78,6 @@ def finish(process: "subprocess.Popen[str]", folder: Path) -> FinishedRun:
 def run(folder: Path, access: Path | None = None, **spec: Any) -> FinishedRun:
     """Run one to its end."""
     return finish(start(folder, access, **spec), folder)
-
-
-def read_events(folder: Path) -> list[Event]:
-    """Every event so far, in order."""
-    if not (folder / "outbox").exists():
-        return []
-    reader = OutboxReader(outbox_dir(folder, 1))
-    events: list[Event] = []
-    while (region := reader.read()) is not None:
-        head = BatchHead(RUN_ID, 1, "worker", region.seq0, region.n)
-        batch = decode_batch(join_batch(head, region.t0_us, region.records))
-        events += [to_event(batch, record) for record in batch.records]
-    reader.close()
-    return events
 
 
 def wait_for(

@@ -18,12 +18,13 @@ from tests.run_folder import (
     FinishedRun,
     finish,
     has,
-    read_events,
     run,
     start,
     wait_for,
 )
 from tests.xmpp_server import LocalXmppServer
+
+from mosaic_workerkit.testing.recorded import read_events
 
 pytestmark = [pytest.mark.xmpp, pytest.mark.timeout(240)]
 

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from slixmpp import ClientXMPP
 from spade.message import Message
-from tests.run_folder import FinishedRun, finish, has, read_events, start, wait_for
+from tests.run_folder import FinishedRun, finish, has, start, wait_for
+
+from mosaic_workerkit.testing.recorded import read_events
 
 pytestmark = [pytest.mark.xmpp, pytest.mark.timeout(240)]
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.run_folder import RUN_ID
 
 from mosaic_contracts.frames import EnvironmentFrame, decode_frame
 from mosaic_contracts.launch import FRAMES_SOCKET
 from mosaic_contracts.replays import REPLAY_RESULT, ReplayResult
 from mosaic_gymkit.testing import write_replay_record
+from mosaic_workerkit.testing.recorded import RUN_ID
 from tests import run_folder
 
 WORLDS = [

@@ -10,7 +10,7 @@ from typing import Any
 from tests.run_folder import RUN_ID, make_run_folder
 
 from mosaic_contracts.wire import Record, event_type
-from mosaic_workerkit.pipe.trial import read_events
+from mosaic_workerkit.outbox.unshipped import read_unshipped
 from mosaic_workerkit.shipper.heartbeat import worker_notes
 
 PIPE = [sys.executable, "-m", "mosaic_workerkit.pipe"]
@@ -27,7 +27,7 @@ class ProgramRun:
     @property
     def records(self) -> list[Record]:
         """All events, checked by the wire: contiguous seq, known kinds."""
-        return [record for _, record in read_events(self.folder, RUN_ID)]
+        return [record for _, record in read_unshipped(self.folder, RUN_ID)]
 
     def of(self, kind: str) -> list[Any]:
         """Events of one type."""

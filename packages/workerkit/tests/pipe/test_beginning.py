@@ -6,14 +6,14 @@ import pytest
 from tests.run_folder import RUN_ID, make_run_folder
 
 from mosaic_contracts.wire import event_type
+from mosaic_workerkit.outbox.unshipped import read_unshipped
 from mosaic_workerkit.pipe import translation
 from mosaic_workerkit.pipe.translation import Translator
-from mosaic_workerkit.pipe.trial import read_events
 from mosaic_workerkit.telemetry import Telemetry
 
 
 def kinds(folder: Path) -> list[str]:
-    return [event_type(record) for _, record in read_events(folder, RUN_ID)]
+    return [event_type(record) for _, record in read_unshipped(folder, RUN_ID)]
 
 
 def test_a_silent_program_has_no_first_event(

@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from tests.run_folder import RUN_ID, make_run_folder
 
 from mosaic_contracts.wire import to_event
+from mosaic_workerkit.outbox.unshipped import read_unshipped
 from mosaic_workerkit.pipe import schema
 from mosaic_workerkit.pipe.lines import OutputLine
 from mosaic_workerkit.pipe.translation import Translator
-from mosaic_workerkit.pipe.trial import read_events
 from mosaic_workerkit.telemetry import Telemetry
 
 LINES = [
@@ -54,7 +54,7 @@ def events_of(folder: Path, take: Callable[[Translator], None]) -> list[dict[str
         translator.begin()
         take(translator)
         translator.finish()
-    events = [to_event(batch, record) for batch, record in read_events(folder, RUN_ID)]
+    events = [to_event(batch, record) for batch, record in read_unshipped(folder, RUN_ID)]
     # An episode lasts as long as its lines took.
     return [
         {key: event[key] for key in event if key not in ("t", "duration_s")} for event in events

@@ -13,7 +13,7 @@ from tests.pipe.program_run import PIPE, python
 from tests.run_folder import RUN_ID, make_run_folder
 
 from mosaic_contracts.wire import Lifecycle, Metric
-from mosaic_workerkit.pipe.trial import read_events
+from mosaic_workerkit.outbox.unshipped import read_unshipped
 
 IDLE = [sys.executable, "-m", "mosaic_workerkit.check_worker.idle_shipper"]
 
@@ -28,7 +28,7 @@ def start(folder: Path, program: list[str], grace_s: float = 10) -> subprocess.P
 def finish(folder: Path, runner: subprocess.Popen[bytes]) -> tuple[dict[str, Any], str | None]:
     """The runner's report, and the phase of the last event."""
     assert runner.wait(40) == 0
-    last = [record for _, record in read_events(folder, RUN_ID)][-1]
+    last = [record for _, record in read_unshipped(folder, RUN_ID)][-1]
     report = json.loads((folder / "control/exit.json").read_text())
     return report, last.phase if isinstance(last, Lifecycle) else None
 
@@ -94,7 +94,7 @@ def test_a_program_that_deletes_its_folder(
     program = CLEANS.format(clean=WAYS[way], code=code, pause=pause)
     report, phase = finish(folder, start(folder, python(program)))
     assert (report["code"], report["signal"], phase) == (code, None, "error" if code else "done")
-    metrics = [r for _, r in read_events(folder, RUN_ID) if isinstance(r, Metric)]
+    metrics = [r for _, r in read_unshipped(folder, RUN_ID) if isinstance(r, Metric)]
     assert [metric.value for metric in metrics] == list(range(1, 12))
     log = (folder / "logs/worker.log").read_text()
     assert log.count('"step"') == 11
@@ -129,5 +129,5 @@ def test_a_program_that_ignores_the_stop(tmp_path: Path) -> None:
     report = json.loads((folder / "control/exit.json").read_text())
     assert report["killed_after_grace"]
     assert report["signal"] == signal.SIGKILL
-    kinds = [type(record).__name__ for _, record in read_events(folder, RUN_ID)]
+    kinds = [type(record).__name__ for _, record in read_unshipped(folder, RUN_ID)]
     assert kinds == ["Config", "Lifecycle", "Metric"]

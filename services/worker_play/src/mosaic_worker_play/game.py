@@ -129,7 +129,7 @@ class HumanGame:
             return
         elif given.do is PlayCommand.RATE and given.rate is not None and self._rate is not None:
             self._rate = min(given.rate, MAX_RATE)
-        self._tell()
+        self._record_state()
 
     def _step_if_due(self) -> bool:
         """Step where it is time to. Returns whether something was done."""
@@ -152,7 +152,7 @@ class HumanGame:
             if not self._inputs.has_press:
                 return False
             self._is_waiting, self._due = False, time.monotonic()
-            self._tell()
+            self._record_state()
         now = time.monotonic()
         if now < self._due:
             return False
@@ -179,7 +179,7 @@ class HumanGame:
             self._is_over = True
             self.ended += 1
             self._inputs.forget_presses()
-            self._tell()
+            self._record_state()
 
     def _reset(self, seed: int | None, *, begins: bool = False) -> None:
         """Begin an episode. `begins`: also its steps, without another key."""
@@ -196,9 +196,9 @@ class HumanGame:
         self._run.live.show(0, observation)
         self._due = time.monotonic()
         self._is_waiting = self._waits and not begins
-        self._tell()
+        self._record_state()
 
-    def _tell(self) -> None:
+    def _record_state(self) -> None:
         """Record what the play waits for."""
         self._run.telemetry.extra(
             STATE_EVENT,

@@ -6,25 +6,14 @@ import secrets
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from mosaic_contracts.launch import SPEC_FILE, RunFile
 from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.wire import (
-    SOURCE_WORKER,
-    Batch,
-    BatchHead,
-    Log,
-    Metric,
-    Record,
-    decode_batch,
-    event_type,
-    join_batch,
-    to_event,
-)
-from mosaic_workerkit.outbox import OutboxReader, outbox_dir
+from mosaic_contracts.wire import Log, Metric, event_type, to_event
+from mosaic_workerkit.outbox.unshipped import read_unshipped
 
 _ULID = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
@@ -42,23 +31,11 @@ def try_program(train: Callable[[Path], int], spec: RunSpec, events: Path | None
     return code
 
 
-def read_events(run_dir: Path, run_id: str, attempt: int = 1) -> Iterator[tuple[Batch, Record]]:
-    """Return all events of a run folder whose outbox was not shipped."""
-    reader = OutboxReader(outbox_dir(run_dir, attempt))
-    try:
-        while region := reader.read():
-            head = BatchHead(run_id, attempt, SOURCE_WORKER, region.seq0, region.n)
-            batch = decode_batch(join_batch(head, region.t0_us, region.records))
-            yield from ((batch, record) for record in batch.records)
-    finally:
-        reader.close()
-
-
 def _say_sum(run_dir: Path, run_id: str, events: Path | None) -> None:
     counts: Counter[str] = Counter()
     metrics: Counter[str] = Counter()
     with (events or Path("/dev/null")).open("w") as file:
-        for batch, record in read_events(run_dir, run_id):
+        for batch, record in read_unshipped(run_dir, run_id):
             counts[event_type(record)] += 1
             if isinstance(record, Metric):
                 metrics[record.name] += 1

@@ -1,0 +1,38 @@
+"""Run folders without a stack: a worker records into one, and its events are read back."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mosaic_contracts.launch import SPEC_FILE
+from mosaic_contracts.wire import to_event
+from mosaic_workerkit.control import StopFlag
+from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.outbox.unshipped import read_unshipped
+from mosaic_workerkit.telemetry import Telemetry
+
+RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+"""Run id of these folders."""
+
+
+def write_spec(run_dir: Path, spec: dict[str, Any]) -> None:
+    """Make a run folder with the spec of its first attempt."""
+    run_dir.mkdir(parents=True, exist_ok=True)
+    run = {"run_id": RUN_ID, "attempt": 1, "spec": spec}
+    (run_dir / SPEC_FILE).write_text(json.dumps(run), encoding="utf-8")
+
+
+def open_context(run_dir: Path) -> TrainContext:
+    """Open the telemetry of a run folder, which the caller closes, and return what a worker is given."""
+    telemetry = Telemetry.open(run_dir)
+    return TrainContext(run_dir=run_dir, spec=telemetry.spec, telemetry=telemetry, stop=StopFlag())
+
+
+def read_events(run_dir: Path) -> list[dict[str, Any]]:
+    """Return the events of the first attempt so far, in order."""
+    return [to_event(batch, record) for batch, record in read_unshipped(run_dir, RUN_ID)]
+
+
+def of_type(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    """Return the events of one type."""
+    return [event for event in events if event["type"] == kind]
