@@ -15,6 +15,7 @@ from mosaic_contracts.replays import (
 from mosaic_contracts.runs import EpisodeRow
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.episode_list import EpisodeAddress
+from mosaic_gui.state.episode_steps import RecordedSteps
 from mosaic_gui.viewmodels.replay import ReplayModel
 
 STEPS = 60
@@ -68,7 +69,7 @@ def differing() -> ReplayResult:
 
 def fill(model: ReplayModel, result: ReplayResult | None) -> None:
     """Give an episode its steps, its result and its frames."""
-    model.take_steps(step_events())
+    model.take_recorded(RecordedSteps.from_events(step_events(), model.config))
     model.take_belief_seqs([15, 25])
     if result is None:
         return

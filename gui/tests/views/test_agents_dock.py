@@ -77,6 +77,21 @@ def test_human_play_says_what_it_needs(shown: Shown) -> None:
     description = entry.description.model_copy(update={"modes": ["train", "human"]})
     shown.take(entry.model_copy(update={"description": description}))
     assert "Played through CleanRL" in shown.texts()
+    assert "./mosaic play CartPole-v1" in shown.texts()
+
+
+def test_a_worker_for_people_is_no_agent(shown: Shown) -> None:
+    """Nothing can be trained with it: it is in the human mode alone, and a person is never an agent."""
+    entry = worker()
+    assert entry.description is not None
+    ppo, *others = entry.description.algorithms
+    person = ppo.model_copy(update={"human": True})
+    for algorithms, listed in (([person, *others], True), ([person], False)):
+        description = entry.description.model_copy(update={"algorithms": algorithms})
+        shown.take(entry.model_copy(update={"description": description}))
+        shown.model.set_mode(Mode.AGENT)
+        assert (entry.manifest.title in shown.texts()) is listed
+        assert shown.dock.findChild(QPushButton, "catalogue.cleanrl.ppo") is None
 
 
 def test_another_algorithm_is_one_click(qtbot: QtBot, shown: Shown) -> None:

@@ -101,6 +101,17 @@ def test_play_names_run_checkpoint_and_how(qtbot: QtBot, shown: Shown) -> None:
     assert shown.model.preset == {"run": run_id(0), "checkpoint": "checkpoints/final.pt", **fields}
 
 
+def test_a_page_made_later_offers_the_checkpoints_that_are_known(
+    qtbot: QtBot, shown: Shown
+) -> None:
+    """A page is made when it is first shown; the checkpoints may have been read before."""
+    shown.take(trained(0))
+    shown.model.take_checkpoints(run_id(0), files("checkpoints/a.pt", "checkpoints/final.pt"))
+    page = TrainedPage(shown.model)
+    qtbot.addWidget(page)
+    assert page.checkpoint.currentText() == "checkpoints/final.pt"
+
+
 def test_an_agent_that_cannot_act_says_so(shown: Shown) -> None:
     """The trained agent is still shown, and the reason stands next to the button."""
     shown.launch.take_catalogue(WorkerEntries(workers=[able(False)]))

@@ -60,6 +60,7 @@ class EpisodeReplay(QObject):
         self._decoder.decoded.connect(self._on_decoded)
         self._look = single_shot_timer(self, self._read_result, LOOK_MS)
         self._again = single_shot_timer(self, self._fetch, RETRY_MS)
+        self._record_again = single_shot_timer(self, self._read_record, 4 * RETRY_MS)
         model.picture_wanted.connect(self._decoder.take)
         model.frame_changed.connect(self._fetch)
         model.retry_wanted.connect(self.start)
@@ -91,7 +92,7 @@ class EpisodeReplay(QObject):
 
     def stop(self) -> None:
         """End all requests, and the replay itself."""
-        for timer in (self._look, self._again):
+        for timer in (self._look, self._again, self._record_again):
             timer.stop()
         self._is_stopped = True
         for reply in [*self._awaited, *filter(None, [self._fetching])]:
@@ -150,7 +151,7 @@ class EpisodeReplay(QObject):
 
     def _on_no_record(self, problem: ApiProblem) -> None:
         if problem.is_passing:
-            single_shot_timer(self, self._read_record, 4 * RETRY_MS).start()
+            self._record_again.start()
         else:
             self._model.fail(problem.message)
 
@@ -194,9 +195,8 @@ class EpisodeReplay(QObject):
         self._replay_id = run.run_id
         self._model.take_run(run)
         if self._model.result is not None:
-            self._model.take_result(
-                self._model.result
-            )  # it was compared before, and is equal again
+            # it was compared before, and is equal again
+            self._model.take_result(self._model.result)
             self._fetch()
         else:
             self._read_result()

@@ -61,6 +61,9 @@ class AgentGroup:
     levels: tuple[str, ...]
     """Levels of recording that the worker offers."""
     agents: tuple[Agent, ...]
+    """Algorithms that learn or act by themselves; a person acts in runs of the others."""
+    is_for_people: bool = False
+    """Whether a person acts in every run of the worker."""
 
 
 def agent_groups(workers: Iterable[WorkerEntry]) -> list[AgentGroup]:
@@ -85,7 +88,8 @@ def _group(worker: WorkerEntry) -> AgentGroup:
         reason=reason or ("" if worker.ready else manifest.hint),
         modes=frozenset(description.modes if description else ()),
         levels=tuple(description.record_levels if description else ()),
-        agents=tuple(_agent(manifest.id, algorithm) for algorithm in algorithms),
+        agents=tuple(_agent(manifest.id, one) for one in algorithms if not one.human),
+        is_for_people=bool(algorithms) and all(one.human for one in algorithms),
     )
 
 

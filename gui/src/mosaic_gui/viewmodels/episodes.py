@@ -163,10 +163,6 @@ class EpisodesModel(QAbstractTableModel):
         """The row of an episode by attempt, sub-environment and number; -1: it is not here."""
         return next((n for n, row in enumerate(self._rows) if _key(row) == key), -1)
 
-    def row_of(self, address: EpisodeAddress) -> EpisodeRow | None:
-        """What is known of an episode."""
-        return self._known.get(address[1:]) if address.run_id == self.run_id else None
-
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a column; without one by time, the newest first."""
         descending = order is Qt.SortOrder.DescendingOrder

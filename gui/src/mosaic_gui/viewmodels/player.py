@@ -152,10 +152,6 @@ class PlayerModel(QObject):
         self.prefers_grid = on
         self.kind_changed.emit()
 
-    def wanted_step(self, pane: ReplayModel) -> int:
-        """The step of an episode at the present position."""
-        return self.playback.step_of(self.panes.index(pane))
-
     def _add(self, address: EpisodeAddress, title: str) -> ReplayModel:
         limit_bytes = CACHE_BYTES // MOST_PANES if self.panes else CACHE_BYTES
         pane = ReplayModel(address, title, limit_bytes, self)

@@ -17,7 +17,6 @@ from mosaic_gui.state.episode_steps import (
     NO_CONFIG,
     EpisodeMoment,
     EpisodeStep,
-    Event,
     RecordedSteps,
     moments_of,
 )
@@ -80,8 +79,6 @@ class ReplayModel(QObject):
         """The frame that is shown; it may be of an earlier step than the one that is looked at."""
         self.image: QImage | None = None
         self.fault = ""
-        self.is_fetching = False
-        self._events: Sequence[Event] = ()
         self._belief_seqs: list[int] = []
         self._asked: EnvironmentFrame | None = None
 
@@ -203,13 +200,6 @@ class ReplayModel(QObject):
     def take_config(self, config: Mapping[str, Any]) -> None:
         """Take the data of the run's config event, which describes its grid and names actions."""
         self.config = config
-        if self._events:
-            self.take_steps(self._events)
-
-    def take_steps(self, events: Sequence[Event]) -> None:
-        """Take the events of the episode: its start and its steps."""
-        self._events = events
-        self.take_recorded(RecordedSteps.from_events(events, self.config))
 
     def take_recorded(self, steps: RecordedSteps) -> None:
         """Take the steps of the episode."""

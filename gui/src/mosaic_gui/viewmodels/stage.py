@@ -166,14 +166,14 @@ class StageModel(QObject):
             return tr("Choose a run to see its environment."), ""
         if run.state.is_final:
             return (
-                tr("{environment}: the run has ended.", environment=name),
+                tr("The run has ended."),
                 tr("Recorded episodes can be replayed, step by step."),
             )
         if not self.is_running:
             return tr("{environment} is drawn here once the run has started.", environment=name), ""
         if not self.is_on:
             return (
-                tr("{environment} is not being watched.", environment=name),
+                tr("The live view is off."),
                 tr("While nobody watches, the run draws nothing and loses no time."),
             )
         if self.problem_words:

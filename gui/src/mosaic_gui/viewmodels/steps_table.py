@@ -83,16 +83,14 @@ class StepsTableModel(QAbstractTableModel):
         return None
 
     def _text(self, step: EpisodeStep, column: int) -> str:
-        is_reset = step.number == 0
-        match column:
-            case 0:
-                return wording.count(step.number)
-            case 1:
-                return wording.NOTHING if is_reset else action_words(step.action, self._actions)
-            case 2:
-                return wording.NOTHING if is_reset else wording.number(step.reward, 3)
-            case 3:
-                return wording.number(step.episode_return)
-            case 4:
-                return wording.NOTHING if is_reset else actor_words(step.actor)
-        return flag_words(step.flags)
+        if step.number == 0 and column in (ACTION, REWARD, ACTOR):
+            return wording.NOTHING
+        if column == STEP:
+            return wording.count(step.number)
+        if column == ACTION:
+            return action_words(step.action, self._actions)
+        if column == REWARD:
+            return wording.number(step.reward, 3)
+        if column == RETURN:
+            return wording.number(step.episode_return)
+        return actor_words(step.actor) if column == ACTOR else flag_words(step.flags)

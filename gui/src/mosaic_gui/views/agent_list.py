@@ -40,7 +40,8 @@ class AgentList(QScrollArea):
         layout.setContentsMargins(0, 0, 4, 0)
         layout.setSpacing(1)
         for group in self._model.groups:
-            self._add_group(layout, group)
+            if not group.is_for_people:
+                self._add_group(layout, group)
         if not self._model.groups:
             words = tr("Reading the workers …")
             layout.addWidget(label(words, "muted", wraps=True))

@@ -1,6 +1,6 @@
 """The list of a run's episodes, with a click to the worst, the median and the best one."""
 
-from PyQt6.QtCore import QModelIndex, Qt, pyqtBoundSignal, pyqtSignal
+from PyQt6.QtCore import QModelIndex, Qt, pyqtSignal
 from PyQt6.QtGui import QFont, QFontMetrics, QResizeEvent
 from PyQt6.QtWidgets import (
     QAbstractItemView,
@@ -57,7 +57,7 @@ class EpisodeListView(QWidget):
         self.add.setIcon(icon("columns", "muted"))
         self.add.setAccessibleName(tr("Show next to the others"))
         self.add.setToolTip(tr("Show the selected episode next to the others, up to four"))
-        self.add.clicked.connect(lambda: self._emit_selected(self.add_wanted))
+        self.add.clicked.connect(self._add_selected)
         self.runs = QComboBox()
         self.runs.setObjectName("replay.runs")
         self.runs.setAccessibleName(tr("Run"))
@@ -174,14 +174,10 @@ class EpisodeListView(QWidget):
             top = QAbstractItemView.ScrollHint.PositionAtTop
             self.table.scrollTo(self._model.index(place, 0), top)
 
-    def replay_selected(self) -> None:
-        """Replay the selected episode."""
-        self._emit_selected(self.replay_wanted)
-
-    def _emit_selected(self, signal: pyqtBoundSignal) -> None:
+    def _add_selected(self) -> None:
         address = self.selected
         if address is not None:
-            signal.emit(address)
+            self.add_wanted.emit(address)
 
     def _make_bar(self) -> QHBoxLayout:
         row = QHBoxLayout()

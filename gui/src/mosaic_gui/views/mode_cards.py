@@ -65,7 +65,14 @@ class HumanOnly(QWidget):
         able = [m.title for m in self._model.groups if Mode.HUMAN.value in m.modes]
         if able:
             self._badge.set_state(tr("Ready"), "ok")
-            self._words.setText(tr("Played through {workers}.", workers=", ".join(able)))
+            self._words.setText(
+                tr(
+                    "Played through {workers}.\n\nStart a play in a terminal: ./mosaic play CartPole-v1. It is a "
+                    "run like any other: Watch shows it live, and Replay shows its episodes.\n\nThis window does "
+                    "not send keys; a Python client does (act).",
+                    workers=", ".join(able),
+                )
+            )
             return
         self._badge.set_state(tr("Not ready"), "warn")
         self._words.setText(

@@ -66,6 +66,7 @@ class TrainedPage(QWidget):
         model.agents.changed.connect(self.refresh)
         self.table.row_chosen.connect(self._on_row)
         self.refresh()
+        self._fill_checkpoints()  # the model may have them already: the page is made when first shown
 
     def refresh(self) -> None:
         """Show the chosen agent and its runs."""
@@ -115,7 +116,7 @@ class TrainedPage(QWidget):
             box.text_changed.connect(self._explain)
         self._why = label("", "small", wraps=True)
         self.play = button(tr("Play"), "primary", "trained.play")
-        self.play.setIcon(icon("watch", "on_accent"))
+        self.play.setIcon(icon("play", "on_accent"))
         self.play.clicked.connect(self._play)
         self._play_keys = [
             named_shortcut(self, keys, text, self.play.click)
