@@ -109,7 +109,9 @@ def test_a_page_made_later_offers_the_checkpoints_that_are_known(
     shown.model.take_checkpoints(run_id(0), files("checkpoints/a.pt", "checkpoints/final.pt"))
     page = TrainedPage(shown.model)
     qtbot.addWidget(page)
-    assert page.checkpoint.currentText() == "checkpoints/final.pt"
+    assert page.checkpoint.currentText() == "final.pt"
+    assert page.checkpoint.currentData() == "checkpoints/final.pt"
+    assert page.checkpoint.toolTip() == "checkpoints/final.pt"
 
 
 def test_an_agent_that_cannot_act_says_so(shown: Shown) -> None:

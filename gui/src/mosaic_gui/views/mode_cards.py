@@ -68,8 +68,8 @@ class HumanOnly(QWidget):
             self._words.setText(
                 tr(
                     "Played through {workers}.\n\nStart a play in a terminal: ./mosaic play CartPole-v1. It is a "
-                    "run like any other: Watch shows it live, and Replay shows its episodes.\n\nThis window does "
-                    "not send keys; a Python client does (act).",
+                    "run like any other: Watch shows it live, and Replay shows its episodes.\n\nThis window sends "
+                    "no keys. In Python, mosaic.act(run_id) does.",
                     workers=", ".join(able),
                 )
             )

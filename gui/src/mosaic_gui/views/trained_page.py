@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import (
+    QComboBox,
     QFormLayout,
     QHBoxLayout,
     QStackedWidget,
@@ -22,6 +23,8 @@ from mosaic_gui.views.plain_table import PlainTable
 from mosaic_gui.views.text import button, frame, label
 
 SIDE_WIDTH = 300
+_FOLDER = "checkpoints/"
+"""Folder of most checkpoints; their names are shown without it."""
 _FIELDS = (
     FormField("episodes", mark("Episodes"), FieldKind.INTEGER, minimum=1, maximum=2**31),
     FormField(
@@ -101,6 +104,14 @@ class TrainedPage(QWidget):
     def _side(self) -> QWidget:
         self.checkpoint = CalmCombo()
         self.checkpoint.setObjectName("trained.checkpoint")
+        # a long name is cut, and leaves the labels their width
+        self.checkpoint.setMinimumContentsLength(8)
+        self.checkpoint.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.checkpoint.currentIndexChanged.connect(
+            lambda n: self.checkpoint.setToolTip(str(self.checkpoint.itemData(n) or ""))
+        )
         self.numbers = {one.name: _number(one) for one in _FIELDS}
         self.episodes, self.pace, self.seed = self.numbers.values()
         fields = QFormLayout()
@@ -164,10 +175,11 @@ class TrainedPage(QWidget):
     def _fill_checkpoints(self) -> None:
         paths = [row.path for row in self._model.checkpoints]
         self.checkpoint.clear()
-        self.checkpoint.addItems(paths)
+        for path in paths:
+            self.checkpoint.addItem(path.removeprefix(_FOLDER), path)
         preset = self._model.preset
         if preset.get("checkpoint") in paths:
-            self.checkpoint.setCurrentText(str(preset["checkpoint"]))
+            self.checkpoint.setCurrentIndex(paths.index(str(preset["checkpoint"])))
         for field, name in ((self.episodes, "episodes"), (self.pace, "pace"), (self.seed, "seed")):
             if isinstance(value := preset.get(name), int | float):
                 field.setValue(value)
@@ -200,7 +212,7 @@ class TrainedPage(QWidget):
         fields = {"episodes": self.episodes.value(), "seed": self.seed.value()}
         if self.pace.value():
             fields["pace"] = self.pace.value()
-        self._model.play(self.checkpoint.currentText(), fields)
+        self._model.play(str(self.checkpoint.currentData()), fields)
 
 
 def _number(form_field: FormField) -> NumberBox:
