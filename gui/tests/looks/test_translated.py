@@ -324,6 +324,7 @@ def show_trained(spoken: Spoken) -> None:
     client = spoken.client
     client.window.show_page(TRAINED)
     client.trained.take_checkpoints(client.trained.run_id, FILES)
+    spoken.given([Path(one.path).name for one in FILES])  # names of files, without their folder
 
 
 def show_settings(spoken: Spoken) -> None:
