@@ -25,7 +25,7 @@ def is_environment(text: str) -> bool:
 
 
 def offer_choices() -> None:
-    """Open the window, ready to play; without a display say what can be played."""
+    """Open the window; without a display say what can be played."""
     if can_open():
         code = open_window()
         if code != COULD_NOT_OPEN:

@@ -122,7 +122,7 @@ class PlaySession:
         return self._say(None, do=PlayCommand.RESUME)
 
     def step(self) -> int:
-        """Take one step with the keys that are held."""
+        """Pause, and take one step with the keys that are held."""
         return self._say(None, do=PlayCommand.STEP)
 
     def reset(self, seed: int | None = None) -> int:
@@ -251,7 +251,7 @@ class AsyncPlaySession:
         return await self._say(None, do=PlayCommand.RESUME)
 
     async def step(self) -> int:
-        """Take one step with the keys that are held."""
+        """Pause, and take one step with the keys that are held."""
         return await self._say(None, do=PlayCommand.STEP)
 
     async def reset(self, seed: int | None = None) -> int:

@@ -123,6 +123,7 @@ class HumanGame:
             if self._is_over:
                 self._reset(None)
             self._is_waiting = False
+            self._is_paused = self._rate is not None
             self._step()
         elif given.do is PlayCommand.RESET:
             self._reset(given.seed)
@@ -193,6 +194,7 @@ class HumanGame:
             self._inputs.forget_presses()
         self._has_begun = True
         self._run.live.note_input(0, self._inputs.known)
+        self._shown_watch = self._run.live.watch_count
         self._run.live.show(0, observation)
         self._due = time.monotonic()
         self._is_waiting = self._waits and not begins
