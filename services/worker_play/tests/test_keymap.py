@@ -9,8 +9,8 @@ import pytest
 import tests.odd_worlds  # registers them
 
 from mosaic_gymkit import EnvironmentSpec
+from mosaic_gymkit.play.keymap import KeyMap, KeyMapInvalid
 from mosaic_worker_play.catalog import list_environments
-from mosaic_worker_play.keymap import KeyMap, KeyMapInvalid
 from mosaic_workerkit.errors import EnvironmentUnusable
 
 assert tests.odd_worlds

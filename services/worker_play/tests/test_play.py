@@ -11,8 +11,8 @@ from tests.playing import Player, rebuild, steps_of
 
 from mosaic_contracts.play import PlayControls, PlayInput
 from mosaic_contracts.wire import Actor
-from mosaic_worker_play.inputs import MAX_PRESSES, PersonInputs
-from mosaic_worker_play.keymap import KeyMap
+from mosaic_gymkit.play.inputs import MAX_PRESSES, PersonInputs
+from mosaic_gymkit.play.keymap import KeyMap
 from mosaic_workerkit.testing.recorded import read_events
 
 assert tests.odd_worlds

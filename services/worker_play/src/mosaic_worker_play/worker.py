@@ -14,12 +14,12 @@ from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_gymkit import EnvironmentRun, EnvironmentSpec, replay_run
 from mosaic_gymkit.drawing import Drawer
 from mosaic_gymkit.families import is_atari
+from mosaic_gymkit.play.game import HumanGame
+from mosaic_gymkit.play.inputs import PersonInputs
+from mosaic_gymkit.play.keymap import KeyMap, KeyMapInvalid
+from mosaic_gymkit.play.known_keys import has_turns, meanings
 from mosaic_worker_play import VERSION
 from mosaic_worker_play.catalog import install_hint, list_environments
-from mosaic_worker_play.game import HumanGame
-from mosaic_worker_play.inputs import PersonInputs
-from mosaic_worker_play.keymap import KeyMap, KeyMapInvalid
-from mosaic_worker_play.known_keys import has_turns, meanings
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.errors import EnvironmentUnusable, RunRefused
 from mosaic_workerkit.findings import Findings

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from mosaic_worker_play.known_keys import DIRECTIONS, IDLE, default_keys
+from mosaic_gymkit.play.known_keys import DIRECTIONS, IDLE, default_keys
 from mosaic_workerkit.errors import EnvironmentUnusable
 
 Keys = frozenset[str]

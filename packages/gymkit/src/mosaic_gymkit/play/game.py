@@ -9,9 +9,9 @@ import gymnasium
 from mosaic_contracts.frames import LEASE_S
 from mosaic_contracts.play import MAX_RATE, PlayCommand, PlayInput
 from mosaic_contracts.wire import Actor
-from mosaic_gymkit import EnvironmentRun
-from mosaic_worker_play.inputs import PersonInputs
-from mosaic_worker_play.keymap import KeyMap
+from mosaic_gymkit.play.inputs import PersonInputs
+from mosaic_gymkit.play.keymap import KeyMap
+from mosaic_gymkit.run import EnvironmentRun
 from mosaic_workerkit.control import StopFlag
 from mosaic_workerkit.errors import ReportedError
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mosaic_contracts.play import PlayCommand, PlayInput
-from mosaic_worker_play.keymap import KeyMap
+from mosaic_gymkit.play.keymap import KeyMap
 
 MAX_PRESSES = 64
 """Presses that wait for their step; a further one is refused."""
