@@ -19,6 +19,8 @@ class Outcome:
     counts: Counts = field(default_factory=Counts)
     times: tuple[Duration, ...] = ()
     """How long each test of the step took."""
+    cpu_s: float | None = None
+    """Processor time of the step's processes, their descendants included."""
 
 
 CapturedOutcome = tuple[Outcome, str]
@@ -70,7 +72,11 @@ class Summary:
         print()
         for title, outcome, spent_s in self.rows:
             word = "ok    " if outcome.ok else "FAILED"
-            print(f"{title:<{width}}  {word} {spent_s:>7.1f} s  {outcome.note}".rstrip())
+            cpu = "" if outcome.cpu_s is None else f"{outcome.cpu_s:.1f} s CPU"
+            print(f"{title:<{width}}  {word} {spent_s:>7.1f} s {cpu:>13}  {outcome.note}".rstrip())
+        measured = [outcome.cpu_s for _, outcome, _ in self.rows if outcome.cpu_s is not None]
+        if measured:
+            print(f"\nCPU time of all tests: {sum(measured):.0f} s (without containers)")
         if failed := [title for title, outcome, _ in self.rows if not outcome.ok]:
             print(f"\nfailed: {', '.join(failed)}")
 

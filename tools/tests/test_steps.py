@@ -13,12 +13,15 @@ def test_a_check_goes_on_after_a_failure_and_sums(capsys: pytest.CaptureFixture[
     """Every step runs; one that failed makes the whole fail and is in the table."""
     summary = Summary()
     summary.step("lint", lambda: Outcome(ok=False))
-    summary.step("tests a", lambda: Outcome(ok=True, counts=Counts(passed=2, skipped=1)))
-    summary.step("tests b", lambda: Outcome(ok=True, counts=Counts(passed=1)))
+    summary.step("tests a", lambda: Outcome(ok=True, counts=Counts(passed=2, skipped=1), cpu_s=2.5))
+    summary.step("tests b", lambda: Outcome(ok=True, counts=Counts(passed=1), cpu_s=1.0))
     summary.print_table()
     assert not summary.ok
     assert str(summary.counts) == "3 passed, 0 failed, 1 skipped"
-    assert "failed: lint" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "failed: lint" in printed
+    assert "2.5 s CPU" in printed
+    assert "CPU time of all tests: 4 s" in printed
 
 
 def test_steps_at_once_really_overlap_and_are_printed_whole(

@@ -1,11 +1,13 @@
 """Test runs are counted truly, and a broken run never counts as a good one."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from reports import Counts, Duration, read_counts, read_times
-from suites import outcome_of
+from suites import MEASURED, outcome_of
 
 REPORT = (
     '<testsuites><testsuite tests="{tests}" failures="{failed}" errors="0" skipped="0">'
@@ -59,3 +61,24 @@ def test_a_pytest_that_did_not_end_well_is_a_failure(
         report.write_text(REPORT.format(tests=tests, failed=failing))
     outcome = outcome_of(code, report)
     assert (outcome.ok, outcome.counts.failed) == (ok, failed)
+
+
+def test_the_time_of_orphans_counts(tmp_path: Path) -> None:
+    """A process that outlives its parent is measured too, and the command's exit code is passed on."""
+    program = """if True:
+        import os, sys, time
+        at_end, held = os.pipe()
+        if os.fork() == 0:
+            if os.fork() == 0:
+                while time.process_time() < 0.3:
+                    pass
+            os._exit(0)
+        os.wait()
+        os.close(held)
+        os.read(at_end, 1)
+        sys.exit(3)
+    """
+    written = tmp_path / "a.cpu"
+    ended = subprocess.run([sys.executable, MEASURED, written, sys.executable, "-c", program])
+    assert ended.returncode == 3
+    assert 0.3 <= float(written.read_text()) < 3
