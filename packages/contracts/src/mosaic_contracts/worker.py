@@ -13,6 +13,10 @@ CHECKPOINT_MARK = "x-checkpoint"
 """Key of a schema property that takes a checkpoint, as `RUN/PATH` or as a path of the machine."""
 WORLD_MARK = "x-world"
 """Key of a schema property that belongs to the world, so that a play of the run takes it over."""
+OPTIONS_MARK = "x-options"
+"""Key of a schema property that takes options of the environment (`Environment.options`), as JSON object."""
+KEYS_MARK = "x-keys"
+"""Key of a schema property that takes a key map (`play.PlayControls.keys`), as JSON object."""
 
 
 class DeviceNeed(StrEnum):
@@ -80,6 +84,20 @@ class Algorithm(PeerModel):
     """Whether a person acts in its runs, by the inputs of `mosaic_contracts.play`."""
 
 
+OptionValue = bool | int | float | str | None
+
+
+class EnvironmentOption(PeerModel):
+    """An argument with which an environment is made."""
+
+    name: str
+    type: Literal["boolean", "integer", "number", "string"]
+    default: OptionValue = None
+    """None: the environment decides."""
+    choices: list[OptionValue] = Field(default_factory=list)
+    """The values that it can have; empty: any of its type."""
+
+
 class Environment(PeerModel):
     """An environment that the worker can make."""
 
@@ -91,6 +109,14 @@ class Environment(PeerModel):
     render: bool = False
     bundle: str | None = None
     """Bundle of dependencies that it needs; None: the base environment."""
+    install: str = ""
+    """Command that installs what it lacks on this machine; empty: it lacks nothing."""
+    options: list[EnvironmentOption] = Field(default_factory=list)
+    """Arguments that it can be made with, as far as they are known."""
+    rate: float | None = None
+    """Steps per second at which it is meant to be seen; None: not known."""
+    turns: bool = False
+    """Whether nothing happens in it by itself, so that a person plays it by turns."""
     algorithms: list[str] = Field(default_factory=list)
     """Algorithms of the worker that can act in it; empty: the spaces decide."""
     grid: Grid | None = None

@@ -1,4 +1,4 @@
-"""The environments that are offered by name."""
+"""The environments that are offered by name, and what is known of each."""
 
 import importlib
 from contextlib import suppress
@@ -10,6 +10,8 @@ from gymnasium.envs.registration import EnvSpec
 
 from mosaic_contracts.worker import Environment
 from mosaic_gymkit.families import ATARI, MUJOCO, find_registered
+from mosaic_gymkit.play.known_keys import TURNS
+from mosaic_worker_play.options import EntryPoint
 from mosaic_workerkit.spaces import space_of
 
 _BASE = ("gymnasium.envs.classic_control.", "gymnasium.envs.toy_text.")
@@ -23,7 +25,19 @@ _BUNDLES = {
 
 
 def list_environments() -> list[Environment]:
-    """Return the newest version of each environment, with those of bundles that Gymnasium itself registers."""
+    """Return the newest version of each environment, with those of bundles that Gymnasium itself registers.
+
+    Nothing of them is imported: see `describe_environments`.
+    """
+    return [Environment(id=spec.id, title=spec.id) for spec in _newest_specs()]
+
+
+def describe_environments() -> list[Environment]:
+    """Return the same with their spaces, options, rates, and what each lacks here. It imports what is installed."""
+    return [_described(spec) for spec in _newest_specs()]
+
+
+def _newest_specs() -> list[EnvSpec]:
     find_registered("ALE/Pong-v5")
     with suppress(ImportError):
         importlib.import_module("minigrid")
@@ -32,11 +46,21 @@ def list_environments() -> list[Environment]:
         name = f"{spec.namespace or ''}/{spec.name}"
         if _is_offered(spec) and (spec.version or 0) >= (getattr(newest.get(name), "version", 0) or 0):  # fmt: skip
             newest[name] = spec
-    return [_described(spec) for spec in newest.values()]
+    return list(newest.values())
 
 
 def install_hint(environment: str) -> str:
     """Return how to install the bundle that an environment needs; empty: it needs none, or has it."""
+    name = _missing_bundle(environment)
+    return f"It needs the bundle {name}: `{_install_command(name)}`." if name else ""
+
+
+def _install_command(bundle: str) -> str:
+    return f"./mosaic sync worker_play --bundle {bundle}" if bundle else ""
+
+
+def _missing_bundle(environment: str) -> str:
+    """The bundle that an environment needs and that is not installed; empty: none."""
     spec = gymnasium.registry.get(environment)
     if environment.startswith("ALE/"):
         name, package = _BUNDLES[ATARI]
@@ -50,7 +74,7 @@ def install_hint(environment: str) -> str:
     with suppress(PackageNotFoundError):
         version(package)
         return ""
-    return f"It needs the bundle {name}: `./mosaic sync worker_play --bundle {name}`."
+    return name
 
 
 def _is_offered(spec: EnvSpec) -> bool:
@@ -67,9 +91,18 @@ def _bundle_of(spec: EnvSpec) -> tuple[str, str] | None:
 
 def _described(spec: EnvSpec) -> Environment:
     bundle = _bundle_of(spec)
-    facts: dict[str, Any] = {"bundle": bundle[0]} if bundle is not None else _spaces(spec)
+    entry = EntryPoint(spec)
     return Environment(
-        id=spec.id, title=spec.id, max_steps=spec.max_episode_steps, render=True, **facts
+        id=spec.id,
+        title=spec.id,
+        max_steps=spec.max_episode_steps,
+        render=True,
+        bundle=None if bundle is None else bundle[0],
+        install=_install_command(_missing_bundle(spec.id)),
+        options=entry.options(),
+        rate=entry.rate(),
+        turns=TURNS.match(str(spec.entry_point)) is not None,
+        **({} if bundle is not None else _spaces(spec)),
     )
 
 

@@ -19,7 +19,7 @@ from mosaic_gymkit.play.inputs import PersonInputs
 from mosaic_gymkit.play.keymap import KeyMap, KeyMapInvalid
 from mosaic_gymkit.play.known_keys import has_turns, meanings
 from mosaic_worker_play import VERSION
-from mosaic_worker_play.catalog import install_hint, list_environments
+from mosaic_worker_play.catalog import describe_environments, install_hint, list_environments
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.errors import EnvironmentUnusable, RunRefused
 from mosaic_workerkit.findings import Findings
@@ -64,6 +64,7 @@ class HumanParameters:
         'Key map as JSON: an action by a key, or by keys joined with +, e.g. {"left": 0, "right": 1}. Empty: the '
         "environment's own map, else arrows and WASD.",
         x_group=_KEYS,
+        x_keys=True,
     )
     idle: str = parameter(
         "",
@@ -82,6 +83,7 @@ class HumanParameters:
         "",
         'Arguments of gymnasium.make as JSON, e.g. {"is_slippery": false}.',
         x_group=_MAKE,
+        x_options=True,
     )
     reset_options: str = parameter(
         "", "Options of each reset as JSON, where the environment takes some.", x_group=_MAKE
@@ -129,6 +131,7 @@ class HumanWorker(BaseWorker):
         described = super().describe()
         return described.model_copy(
             update={
+                "environments": describe_environments(),
                 "own_environments": True,
                 "record_levels": [
                     level.value for level in RecordLevel if level is not RecordLevel.METRICS

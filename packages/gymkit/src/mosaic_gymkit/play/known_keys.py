@@ -45,7 +45,7 @@ _MEANINGS = {
         "up": "forward", "p": "pick up", "o": "drop", "space": "toggle", "enter": "done",
     },
 }  # fmt: skip
-_TURNS = re.compile(r"gymnasium\.envs\.toy_text\.|minigrid\.")
+TURNS = re.compile(r"gymnasium\.envs\.toy_text\.|minigrid\.")
 """Entry points of environments in which nothing happens by itself."""
 _AXES = (("left", "right"), ("down", "up"), ("j", "l"), ("k", "i"))
 _PYGAME = {
@@ -80,12 +80,16 @@ def meanings(env: gymnasium.Env[Any, Any], keys: Mapping[str, Any]) -> dict[str,
     found: dict[str, str] = {}
     for direction, word in words.items():
         found |= dict.fromkeys(DIRECTIONS.get(direction, (direction,)), word)
+    named = getattr(env.unwrapped, "get_action_meanings", None)
+    if named is not None:
+        names = [str(name).lower() for name in named()]
+        found |= {key: names[value] for key, value in keys.items() if isinstance(value, int)}
     return {key: found[key] for key in keys if key in found}
 
 
 def has_turns(env: gymnasium.Env[Any, Any]) -> bool:
     """Say whether nothing happens in an environment by itself, so that each press of a key is one step."""
-    return env.spec is not None and _TURNS.match(str(env.spec.entry_point)) is not None
+    return env.spec is not None and TURNS.match(str(env.spec.entry_point)) is not None
 
 
 def _name(env: gymnasium.Env[Any, Any]) -> str:
