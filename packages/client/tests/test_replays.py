@@ -1,5 +1,6 @@
 """Replays and frames: the result that is waited for, pages of frames, pictures as arrays, and live frames."""
 
+import asyncio
 import io
 import json
 import threading
@@ -118,6 +119,7 @@ async def test_a_result_is_awaited_too() -> None:
     with gateway(says_the_result) as (location, _):
         async with AsyncClient(location) as client:
             assert (await client.replay_result(RUN_ID)).equal == 9
+            assert asyncio.all_tasks() == {asyncio.current_task()}, "the connection is closed"
 
 
 def test_a_replay_without_a_result_fails_in_words() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import aclosing
 from datetime import datetime
 from pathlib import Path
@@ -246,7 +246,7 @@ class AsyncClient:
         cursor: str | None = "",
         types: list[str] | None = None,
         patience_s: float = LIVE_PATIENCE_S,
-    ) -> AsyncIterator[LiveItem]:
+    ) -> AsyncGenerator[LiveItem, None]:
         """Follow a run until it has ended: first its history, then live.
 
         Arguments, results and errors as for `Client.follow`.
@@ -270,15 +270,16 @@ class AsyncClient:
 
     async def live_events(
         self, run_id: str, types: list[str] | None = None, cursor: str | None = ""
-    ) -> AsyncIterator[dict[str, Any]]:
+    ) -> AsyncGenerator[dict[str, Any], None]:
         """Iterate over the events of a run as they happen, until it has ended; `follow` without the other items.
 
         Arguments, results and errors as for `Client.live_events`.
         """
-        async for item in self.follow(run_id, cursor, types):
-            if isinstance(item, Events):
-                for event in item.events:
-                    yield event
+        async with aclosing(self.follow(run_id, cursor, types)) as items:
+            async for item in items:
+                if isinstance(item, Events):
+                    for event in item.events:
+                        yield event
 
     async def wait(self, run_id: str, timeout_s: float | None = None) -> Run:
         """Wait until a run has ended and all of its events are stored. Sends no requests meanwhile.
@@ -287,10 +288,13 @@ class AsyncClient:
         """
         follower = FollowState(run_id=run_id, cursor=None, types=WAITED_TYPES)
         try:
-            async with time_limit(timeout_s):
-                async for _ in live_async.follow(
-                    self.location, follower, self.events, LIVE_PATIENCE_S
-                ):
+            async with (
+                time_limit(timeout_s),
+                aclosing(
+                    live_async.follow(self.location, follower, self.events, LIVE_PATIENCE_S)
+                ) as items,
+            ):
+                async for _ in items:
                     pass
         except TimeoutError:
             raise timed_out(run_id) from None
@@ -342,7 +346,7 @@ class AsyncClient:
         smooth: bool = False,
         on_problem: OnProblem | None = None,
         patience_s: float = LIVE_PATIENCE_S,
-    ) -> AsyncIterator[EnvironmentFrame]:
+    ) -> AsyncGenerator[EnvironmentFrame, None]:
         """Watch a running run: iterate over live frames of one environment until the run has ended.
 
         Arguments, results and errors as for `Client.watch_frames`.

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from typing import Any
 
 from websockets.asyncio.client import connect as connect_async
@@ -78,7 +78,7 @@ def watch(
 
 async def watch_async(
     location: Location, request: WatchFrames, patience_s: float, on_problem: OnProblem | None
-) -> AsyncIterator[EnvironmentFrame]:
+) -> AsyncGenerator[EnvironmentFrame, None]:
     """Yield live frames until the run has ended; see `Client.watch_frames`."""
     stream, backoff = FrameStream(request, on_problem), BoundedBackoff(patience_s)
     while stream.ended is None:

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing
 
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -37,6 +37,8 @@ async def follow(
 ) -> AsyncGenerator[LiveItem, None]:
     """Yield what happens in a run until it is final and every stored event was yielded.
 
+    A caller that leaves earlier closes this generator, and with it the connection (`contextlib.aclosing`).
+
     Raises:
         MosaicProblem: refused.
         StackUnreachable: the connection did not come back within `patience_s`.
@@ -44,9 +46,10 @@ async def follow(
     backoff = BoundedBackoff(patience_s)
     while not follower.ended:
         try:
-            async for item in _connection(location, follower, read_page):
-                backoff.reset()
-                yield item
+            async with aclosing(_connection(location, follower, read_page)) as items:
+                async for item in items:
+                    backoff.reset()
+                    yield item
             continue
         except (*LIVE_ERRORS, ServiceAway) as failure:
             error = failure
@@ -62,7 +65,7 @@ async def follow(
 
 async def _connection(
     location: Location, follower: FollowState, read_page: ReadPage
-) -> AsyncIterator[LiveItem]:
+) -> AsyncGenerator[LiveItem, None]:
     async with (
         connect(location.live_url, **live_options(location)) as socket,
         AsyncExitStack() as others,
@@ -85,8 +88,9 @@ async def _connection(
                 yield state
             item = follower.take(raw)
             if isinstance(item, Missed):
-                async for filled in _fill(follower, item, read_page):
-                    yield filled
+                async with aclosing(_fill(follower, item, read_page)) as pages:
+                    async for filled in pages:
+                        yield filled
             elif item is not None:
                 timeout_s = None  # from here on pings show whether the peer lives
                 yield item
@@ -111,7 +115,7 @@ async def _newest_state(states: ClientConnection, follower: FollowState) -> RunC
 
 async def _fill(
     follower: FollowState, missed: Missed, read_page: ReadPage
-) -> AsyncIterator[LiveItem]:
+) -> AsyncGenerator[LiveItem, None]:
     backoff = BoundedBackoff(FILL_PATIENCE_S)
     while follower.is_behind(missed.to_cursor):
         page = await read_page(
