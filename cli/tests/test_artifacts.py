@@ -26,6 +26,17 @@ def test_files_are_listed(mosaic: Mosaic) -> None:
     assert [row["path"] for row in strict(out)] == [ROW["path"], GONE["path"]]
 
 
+def test_videos_are_listed_with_their_episodes(mosaic: Mosaic, answers: Answers) -> None:
+    """The columns are there where a file shows an episode."""
+    video = {"path": "videos/a.mp4", "kind": "video", "bytes": 2048, "env": 0, "episode": 1200}
+    answers[f"{OF_RUN}/artifacts"] = [ROW, video]
+    _, out, _ = mosaic("artifacts", RUN_ID)
+    heading, final, clip = out.splitlines()
+    assert heading.split() == ["PATH", "KIND", "SIZE", "STEP", "ENV", "EPISODE"]
+    assert final.split()[-3:] == ["500", "-", "-"]
+    assert clip.split()[-3:] == ["-", "0", "1,200"]
+
+
 def test_a_file_goes_where_it_is_told(
     mosaic: Mosaic, answers: Answers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

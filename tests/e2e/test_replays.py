@@ -4,10 +4,12 @@ import json
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 from stack_under_test import VENVS, StackUnderTest, last_json, until
 
 from mosaic_client import AsyncClient, ClientError, picture
+from mosaic_contracts.clips import parse_clip_name
 from mosaic_contracts.frames import EnvironmentFrame
 from mosaic_contracts.runs import EpisodeRow, RunView
 from mosaic_contracts.states import RunState
@@ -111,6 +113,48 @@ def test_frames_are_arrays_for_a_script(
         assert pictures[0].shape == (400, 600, 3)
         assert any((one != pictures[0]).any() for one in pictures[1:])
         client.stop(replay.run_id)
+
+
+def clip_under_way(stack: StackUnderTest, run_id: str) -> tuple[psutil.Process, Path] | None:
+    """The encoder of a clip, and its file that plays already; it is halted in the middle of its work."""
+    for pid in stack.processes_of(run_id):
+        try:
+            process = psutil.Process(pid)
+            words = process.cmdline()
+            if "mosaic_gymkit.clip_writer" not in words:
+                continue
+            process.suspend()
+            file = Path(words[-2])
+            if file.exists() and b"moof" in file.read_bytes():
+                return process, file
+            process.resume()
+        except psutil.NoSuchProcess:
+            continue
+    return None
+
+
+@pytest.mark.kill
+def test_a_clip_of_a_killed_run_is_a_file_of_the_run(stack: StackUnderTest, tmp_path: Path) -> None:
+    """Worker and encoder are killed in the middle of a clip: it is listed with its episode, and it plays."""
+    view = stack.submit(
+        "cleanrl", "ppo_continuous_action", "Pendulum-v1", steps=10**6, clip_every=1
+    )
+    encoder, file = until(
+        lambda: clip_under_way(stack, view.run_id), "a clip is being encoded", 120
+    )
+    stack.kill_run_part(view.run_id, "worker")
+    encoder.kill()
+    assert stack.wait_final(view.run_id).state is RunState.CRASHED
+    with stack.client() as client:
+        rows = {row.path: row for row in client.artifacts(view.run_id)}
+        row = rows[f"videos/{file.name}"]
+        assert (row.kind, row.sha256) == ("video", None)
+        assert (row.env, row.episode) == parse_clip_name(file.name)
+        client.download(view.run_id, row.path, tmp_path / "clip.mp4")
+    _, frames = in_exporter(stack, DECODE, str(tmp_path / "clip.mp4")).split()
+    assert int(frames) > 0
+    listed = stack.cli("artifacts", view.run_id)
+    assert row.path in listed.stdout
 
 
 @pytest.mark.kill

@@ -10,6 +10,7 @@ from pathlib import Path
 import av
 from tests.recorded_run import record_random
 
+from mosaic_contracts.clips import parse_clip_name
 from mosaic_gymkit import EnvironmentRun
 from mosaic_gymkit.clips import MAX_CLIP_FRAMES
 from mosaic_workerkit.testing.recorded import of_type
@@ -36,6 +37,10 @@ def test_every_second_episode_is_a_video(tmp_path: Path) -> None:
             assert clip["data"]["frames"] == min(lengths[episode] + 1, MAX_CLIP_FRAMES)
         assert frames_of(tmp_path / "run" / clip["path"]) == clip["data"]["frames"]
         assert clip["kind"] == "video"
+        shown = parse_clip_name(Path(clip["path"]).name)
+        assert shown == (clip["data"]["env"], episode)
+    begun = {event["episode"]: event["global_step"] for event in of_type(seen, "episode")}
+    assert all(clips[n]["data"]["step"] == begun.get(n - 1, 0) for n in clips)
 
 
 def test_a_long_episode_is_cut(tmp_path: Path) -> None:
@@ -60,7 +65,7 @@ def test_a_killed_run_leaves_a_video_that_plays(tmp_path: Path) -> None:
         for step in range(150):
             env.step(env.action_space.sample())
             time.sleep(0.01)
-        print(run._clips._clip._process.pid, flush=True)
+        print(run._clips._clips._clip._process.pid, flush=True)
         time.sleep(60)
     """
     process = subprocess.Popen(

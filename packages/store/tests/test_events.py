@@ -299,7 +299,7 @@ def test_artifacts_follow_announcement_and_removal(writer: Writer, reader: Reade
         ArtifactPruned(2, 0, "a", "quota"),
         Artifact(3, 0, "b", "video", 1),
         ArtifactPruned(4, 0, "b", "quota"),
-        Artifact(5, 0, "b", "video", 2, None, {"step": 9}),
+        Artifact(5, 0, "b", "video", 2, None, {"step": 9, "env": 0, "episode": "no number"}),
         Checkpoint(6, 0, "c.pt", 7, "ff", 3, "periodic"),
     ]
     for word in reversed(words):
@@ -315,7 +315,7 @@ def test_artifacts_follow_announcement_and_removal(writer: Writer, reader: Reade
         7,
         "periodic",
     )
-    assert rows["b"].step == 9
+    assert (rows["b"].step, rows["b"].env, rows["b"].episode) == (9, 0, None)
     summary = reader.summary(RUN_ID)
     assert (summary.checkpoints, summary.artifacts) == (1, 3)
 

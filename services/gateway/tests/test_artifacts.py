@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
+from tests.run_records import make_record
 
 from mosaic_gateway.files.byte_range import RangeRefused, parse_range
 from mosaic_store.testing import RUN_ID
@@ -50,6 +51,26 @@ async def test_any_name_is_served_exactly(gateway: Any, peers: Any) -> None:
         assert (reply.status_code, reply.content) == (200, b"content %d" % number), name
         assert reply.headers["x-content-type-options"] == "nosniff"
         assert saved_name(reply.headers["content-disposition"]) == name
+
+
+async def test_clips_of_an_ended_run_are_listed(gateway: Any, peers: Any) -> None:
+    """A killed worker announces nothing: clips that play are found by their names, others and links are not."""
+    folder = run_folder(gateway) / "videos"
+    folder.mkdir()
+    playable = b"....ftyp....moov....moof" + bytes(100)
+    for name in ("env-0-episode-00000100.mp4", "env-0-episode-00000200.mp4", "else.mp4"):
+        (folder / name).write_bytes(playable)
+    (folder / "env-0-episode-00000300.mp4").write_bytes(b"....ftyp....moov")
+    (folder / "env-0-episode-00000400.mp4").symlink_to(folder / "else.mp4")
+    peers.records[RUN_ID] = make_record(RUN_ID, state="running")
+    assert (await gateway.get(f"/runs/{RUN_ID}/artifacts")).json() == []
+    peers.records[RUN_ID] = make_record(RUN_ID, state="failed")
+    listed = (await gateway.get(f"/runs/{RUN_ID}/artifacts")).json()
+    assert [(row["path"], row["env"], row["episode"]) for row in listed] == [
+        ("videos/env-0-episode-00000100.mp4", 0, 100),
+        ("videos/env-0-episode-00000200.mp4", 0, 200),
+    ]
+    assert all(row["kind"] == "video" and row["bytes"] == len(playable) for row in listed)
 
 
 @pytest.mark.parametrize(

@@ -226,6 +226,19 @@ def test_plan_is_exact() -> None:
     assert check(replay_every=7).plan["sampling"]["replay_every"] == 7
 
 
+def test_clips_are_refused_where_nothing_encodes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The refusal names the command; elsewhere the cost is a warning."""
+    warned = check(clip_every=100)
+    assert warned.ok
+    assert warned.findings[0].where == "clip_every"
+    assert "slow the run down" in warned.findings[0].message
+    assert refusal(check(clip_every=100, record="metrics"))[0] == "clip_every"
+    monkeypatch.setattr("mosaic_gymkit.clips.find_spec", lambda _name: None)
+    where, words = refusal(check(clip_every=100))
+    assert where == "clip_every"
+    assert "./mosaic sync worker_spade --bundle video" in words
+
+
 def test_describe_imports_no_agents() -> None:
     """A client waits for `describe`: it answers JSON, and neither spade nor agentspeak is imported for it."""
     code = (

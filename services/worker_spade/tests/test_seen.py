@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import av
 import pytest
 
 from mosaic_contracts.frames import EnvironmentFrame, decode_frame
@@ -46,6 +47,29 @@ def test_learned_episodes_are_proved_equal(
         assert replay.code == 0, replay.stderr
         result = ReplayResult.model_validate(replay.data(REPLAY_RESULT)[0])
         assert result.is_verified, result
+
+
+@pytest.mark.parametrize("loop", ["list", "compiled"])
+def test_clips_change_nothing_of_what_is_learned(tmp_path: Path, loop: str) -> None:
+    """Episodes that are not recorded have clips too; what is recorded is as without them."""
+    spec: dict[str, Any] = {"steps": 3000, "parameters": {"loop": loop, "record_gap": 1000}}
+    plain = run_folder.run(tmp_path / "plain", **spec)
+    filmed = run_folder.run(tmp_path / "filmed", clip_every=50, **spec)
+    assert filmed.code == 0, filmed.stderr
+    steps = [[event["hash"] for event in one.of_type("step")] for one in (plain, filmed)]
+    ends = [
+        [event["episode_return"] for event in one.of_type("episode")] for one in (plain, filmed)
+    ]
+    assert (steps[0], ends[0]) == (steps[1], ends[1])
+    clips = [event for event in filmed.of_type("artifact") if event["kind"] == "video"]
+    assert clips[0]["data"]["episode"] == 0
+    assert all(clip["data"]["episode"] % 50 == 0 for clip in clips)
+    assert {clip["data"]["episode"] for clip in clips} - {
+        event["episode"] for event in filmed.of_type("episode_start")
+    }
+    for clip in clips:
+        with av.open(str(tmp_path / "filmed" / clip["path"])) as video:
+            assert sum(1 for _ in video.decode(video=0)) == clip["data"]["frames"] > 1
 
 
 def _connect(folder: Path) -> socket.socket:

@@ -41,12 +41,13 @@ def artifacts(run: option.Run, json: option.Json = False) -> None:
     table = Table(box=None, pad_edge=False)
     for heading in ("PATH", "KIND"):
         table.add_column(heading)
-    for heading in ("SIZE", "STEP"):
+    has_episodes = any(row.episode is not None for row in rows)
+    for heading in ("SIZE", "STEP", *(["ENV", "EPISODE"] if has_episodes else [])):
         table.add_column(heading, justify="right")
     for row in rows:
         length = size(row.bytes) if row.exists else "deleted"
-        step = "-" if row.step is None else f"{row.step:,}"
-        table.add_row(row.path, row.kind, length, step)
+        numbers = (row.step, row.env, row.episode) if has_episodes else (row.step,)
+        table.add_row(row.path, row.kind, length, *map(_count, numbers))
     out.print(table)
 
 
@@ -101,6 +102,10 @@ def link(
         _require_plain(client, run_id, path)
         url = client.artifact_link(run_id, path, ttl_s)
     emit({"url": url}) if json else out.print(url, soft_wrap=True)
+
+
+def _count(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
 
 
 def _require_plain(stack: StackConnection, run_id: str, path: str) -> None:

@@ -192,6 +192,8 @@ class ArtifactFields(Light):
     kind: str
     bytes: int
     step: int | None = None
+    env: int | None = None
+    episode: int | None = None
     exists: bool = True
 
 

@@ -293,6 +293,10 @@ class ArtifactRow(PeerModel):
     bytes: int
     sha256: str | None = None
     step: int | None = None
+    env: int | None = None
+    """Sub-environment that a video shows."""
+    episode: int | None = None
+    """Episode that a video shows."""
     reason: str | None = None
     t: float | None = None
     exists: bool = True

@@ -79,7 +79,7 @@ class EnvironmentRun:
         self.live.add(env)
         every = self.telemetry.spec.clip_every
         if every is not None and self._made == 1 and is_watchable(env):
-            self._clips = ClipRecorder(env, self.telemetry, every)
+            self._clips = ClipRecorder(env, self.telemetry, every, lambda: self.global_step)
         return _CountedSteps(env, self)
 
     def record_config(

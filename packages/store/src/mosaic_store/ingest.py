@@ -30,11 +30,12 @@ ON CONFLICT (run, attempt, env, episode) DO UPDATE SET
     end_seq=iif(excluded.end_seq IS NULL, end_seq, excluded.end_seq)
 """
 _FILE_UPSERT = """
-INSERT INTO artifact (run, path, attempt, seq, kind, bytes, sha256, step, reason, t_us)
-VALUES (?,?,?,?,?,?,?,?,?,?)
+INSERT INTO artifact (run, path, attempt, seq, kind, bytes, sha256, step, env, episode, reason, t_us)
+VALUES (?,?,?,?,?,?,?,?,?,?,?,?)
 ON CONFLICT (run, path) DO UPDATE SET
     attempt=excluded.attempt, seq=excluded.seq, kind=excluded.kind, bytes=excluded.bytes,
-    sha256=excluded.sha256, step=excluded.step, reason=excluded.reason, t_us=excluded.t_us
+    sha256=excluded.sha256, step=excluded.step, env=excluded.env, episode=excluded.episode,
+    reason=excluded.reason, t_us=excluded.t_us
 WHERE (excluded.attempt, excluded.seq) > (attempt, seq)
 """
 _REMOVAL_UPSERT = """
@@ -204,7 +205,11 @@ def _file_row(run: int, attempt: int, file: File) -> tuple[object, ...]:
     key = (run, record.path, attempt, file.seq)
     if isinstance(record, Checkpoint):
         about: tuple[object, ...] = ("checkpoint", record.bytes, record.sha256, record.step)
-        return (*key, *about, record.reason, file.t_us)
-    step = record.data.get("step")
-    known = step if isinstance(step, int) and abs(step) < 2**62 else None
-    return (*key, record.kind, record.bytes, record.sha256, known, None, file.t_us)
+        return (*key, *about, None, None, record.reason, file.t_us)
+    known = (_whole(record.data.get(name)) for name in ("step", "env", "episode"))
+    return (*key, record.kind, record.bytes, record.sha256, *known, None, file.t_us)
+
+
+def _whole(value: object) -> int | None:
+    """The value where it is a whole number that SQLite holds."""
+    return value if isinstance(value, int) and abs(value) < 2**62 else None

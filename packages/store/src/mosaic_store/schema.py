@@ -161,7 +161,12 @@ UPDATE run SET episodes_played=
     (SELECT CAST(MIN(TOTAL(last_episode + 1), 4e18) AS INTEGER) FROM played WHERE played.run=run.id);
 """
 
-MIGRATIONS: tuple[str, ...] = (_V1, _V2)
+_V3 = """
+ALTER TABLE artifact ADD COLUMN env INTEGER;
+ALTER TABLE artifact ADD COLUMN episode INTEGER;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_V1, _V2, _V3)
 """Step i brings a store from version i to i + 1. Published steps never change."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -81,7 +81,7 @@ def count_events(db: sqlite3.Connection) -> int:
 def read_artifacts(db: sqlite3.Connection, run_id: str) -> list[ArtifactRow]:
     """Files that a run announced, in that order; those removed on purpose say so."""
     rows = db.execute(
-        "SELECT path, kind, bytes, sha256, step, reason, t_us,"
+        "SELECT path, kind, bytes, sha256, step, env, episode, reason, t_us,"
         " (attempt, seq) > (gone_attempt, gone_seq) FROM artifact"
         " WHERE run=(SELECT id FROM run WHERE run_id=?) ORDER BY attempt, seq, path",
         (run_id,),
@@ -93,11 +93,13 @@ def read_artifacts(db: sqlite3.Connection, run_id: str) -> list[ArtifactRow]:
             bytes=size,
             sha256=sha256,
             step=step,
+            env=env,
+            episode=episode,
             reason=reason,
             t=None if t_us is None else t_us / 1e6,
             exists=bool(exists),
         )
-        for path, kind, size, sha256, step, reason, t_us, exists in rows
+        for path, kind, size, sha256, step, env, episode, reason, t_us, exists in rows
     ]
 
 

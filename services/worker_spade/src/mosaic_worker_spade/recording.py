@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mosaic_contracts.spec import RunKind, RunSpec
-from mosaic_gymkit.table_view import TableView
+from mosaic_gymkit.table_view import TableClips, TableView
 from mosaic_worker_spade.learning.learner import Learner
 from mosaic_workerkit.control import StopFlag
 from mosaic_workerkit.stephash import step_hash
@@ -35,6 +35,7 @@ class LearningRecorder:
     Args:
         sampling: which episodes are reported, and which of them step by step.
         view: shows recorded steps to those who watch; None: nobody can.
+        clips: makes videos of some episodes; None: of none.
         reported_total: steps of the whole run; None: these steps are not the run's progress.
     """
 
@@ -48,10 +49,14 @@ class LearningRecorder:
         reported_total: int | None,
         env_seed: int,
         view: TableView | None = None,
+        clips: TableClips | None = None,
         env: int = 0,
     ) -> None:
         self._telemetry = telemetry
         self._view = view
+        self._clips = clips
+        self._is_recorded = False
+        """Whether the steps of the present episode are recorded; else they are reported for its clip alone."""
         self._total_reward = 0.0
         self._stop = stop
         self._is_evaluation = spec.kind is RunKind.EVALUATE
@@ -93,18 +98,27 @@ class LearningRecorder:
 
     def wants_steps(self, episode: int) -> bool:
         """Whether the steps of an episode are reported; it does not change what is learned."""
+        number = episode - self._first_episode
+        return self._records(number) or (self._clips is not None and self._clips.wants(number))
+
+    def _records(self, number: int) -> bool:
+        """Whether the steps of an episode are recorded."""
         if not self._has_steps:
             return False
-        number = episode - self._first_episode
         if self._sampling.replay_every > 1:
             return number % self._sampling.replay_every == 0
         return self._done - self._recorded_at >= self._sampling.record_gap
 
     def begin(self, learner: Learner, state: int, reset_state: str | None) -> None:
-        """A recorded episode begins."""
+        """An episode begins whose steps are reported."""
         self._learner, self._state = learner, state
         self.episode = learner.counts.episodes - self._first_episode
         self._explored, self._confidence, self._total_reward = [], [], 0.0
+        self._is_recorded = self._records(self.episode)
+        if self._clips is not None:
+            self._clips.begin(self.episode, learner.counts.steps - self._first_step, state)
+        if not self._is_recorded:
+            return
         reset: dict[str, Any] = {"way": "seed", "seed": self._env_seed}
         if reset_state is not None:
             reset = {"way": "generator", "state": reset_state}
@@ -120,7 +134,11 @@ class LearningRecorder:
         digest: bytes,
         state: int,
     ) -> None:
-        """A step of a recorded episode; `digest` is its hash without a truncation."""
+        """A reported step; `digest` is its hash without a truncation."""
+        if self._clips is not None:
+            self._clips.step(action, state)
+        if not self._is_recorded:
+            return
         if flags > 1:
             digest = step_hash(state, reward, flags)
         if self._learner is not None:  # of the row as it is when the action has been learned from
@@ -156,6 +174,8 @@ class LearningRecorder:
             return
         episode = learner.counts.episodes - 1 - self._first_episode
         self._unsent = (episode, length, total, flags, duration_s, steps)
+        if self._clips is not None:
+            self._clips.end()
         if self._explored:
             self._recorded_at = steps
             self._record_choices(success)
@@ -176,6 +196,12 @@ class LearningRecorder:
                 truncated=bool(flags & 2),
             )
             self._unsent = None
+
+    def close(self) -> None:
+        """Send the newest episode, and complete the clips."""
+        self.finish()
+        if self._clips is not None:
+            self._clips.close()
 
     def values(self, learner: Learner) -> None:
         """The table of values as it is now."""

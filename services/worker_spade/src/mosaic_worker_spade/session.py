@@ -4,7 +4,7 @@ from typing import Any
 
 from mosaic_contracts.evaluations import EVALUATION_RESULT, EvaluationResult, mean_and_error
 from mosaic_contracts.spec import RunKind
-from mosaic_gymkit.table_view import TableView
+from mosaic_gymkit.table_view import TableClips, TableView
 from mosaic_worker_spade.environment.world import TableWorld
 from mosaic_worker_spade.errors import EXIT_REFUSED
 from mosaic_worker_spade.learning import checkpoint as checkpoints
@@ -40,6 +40,8 @@ class LearningSession:
         self.learner = self._make_learner()
         self.loop: RunOption = draft.loop.make(self.world) if draft.loop else run_option
         self.view = TableView(context.run_dir, context.telemetry.run_id, self.world.make)
+        every = context.spec.clip_every
+        clips = TableClips(context.telemetry, 0, every, self.world.make) if every else None
         self.recorder = LearningRecorder(
             context.telemetry,
             context.stop,
@@ -48,6 +50,7 @@ class LearningSession:
             reported_total=None if self.plays else draft.total_steps,
             env_seed=draft.env_seed,
             view=self.view,
+            clips=clips,
         )
         self.recorder.continue_from(self.learner)
         self.first_step = self.learner.counts.steps
@@ -142,7 +145,7 @@ class LearningSession:
     def close(self) -> None:
         """The end of the run, or a polite stop: last episode, last values, last checkpoint."""
         self.view.close()
-        self.recorder.finish()
+        self.recorder.close()
         self.record_values()
         if self.context.spec.kind is RunKind.EVALUATE:
             self._record_result()

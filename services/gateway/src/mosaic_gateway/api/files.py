@@ -67,8 +67,9 @@ async def get_log(
 
 @router.get("/runs/{run_id}/artifacts", response_model=list[ArtifactRow], tags=["artifacts"])
 async def list_artifacts(services: ServicesDep, run_id: KnownRun) -> Response:
-    """Files that the run announced."""
-    return json_reply(await services.artifacts.rows(run_id, services.runs.folder(run_id)))
+    """Files that the run announced, and clips of a killed run."""
+    folder, has_ended = services.runs.folder(run_id), await services.runs.has_ended(run_id)
+    return json_reply(await services.artifacts.rows(run_id, folder, has_ended=has_ended))
 
 
 @router.head("/runs/{run_id}/artifacts/{path:any_path}", include_in_schema=False)

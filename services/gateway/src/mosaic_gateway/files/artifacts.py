@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.runs import ArtifactRow
+from mosaic_gateway.files.clips import find_clips
 from mosaic_gateway.files.folder import PathRefused, is_inside, resolve_inside
 from mosaic_gateway.history import History
 
@@ -18,12 +19,18 @@ class Artifacts:
     def __init__(self, history: History) -> None:
         self._history = history
 
-    async def rows(self, run_id: str, folder: Path) -> list[ArtifactRow]:
-        """What the run announced, and whether it is still there."""
+    async def rows(self, run_id: str, folder: Path, *, has_ended: bool) -> list[ArtifactRow]:
+        """What the run announced, and whether it is still there.
+
+        Args:
+            run_id: the run.
+            folder: its folder.
+            has_ended: whether the run has ended. Then clips are listed too that a killed worker could not announce.
+        """
         none: list[ArtifactRow] = []
         rows = await self._history.read(lambda reader: reader.artifacts(run_id), none)
         # Each costs the disk a look.
-        return await asyncio.to_thread(_seen, folder, rows)
+        return await asyncio.to_thread(_listed, folder, rows, has_ended)
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,11 @@ def open_file(folder: Path, path: str) -> OpenFile:
     os.close(fd)
     is_folder = stat.S_ISDIR(found.st_mode)
     raise artifact_unknown(path, " It is a folder: ask for a file in it." if is_folder else "")
+
+
+def _listed(folder: Path, rows: list[ArtifactRow], has_ended: bool) -> list[ArtifactRow]:
+    clips = find_clips(folder, {row.path for row in rows}) if has_ended else []
+    return _seen(folder, rows) + clips
 
 
 def _seen(folder: Path, rows: list[ArtifactRow]) -> list[ArtifactRow]:

@@ -97,6 +97,13 @@ class Runs:
             view.model_copy(update={"stale": True, "notes": [STALE, *view.notes]}) for view in views
         ]
 
+    async def has_ended(self, run_id: str) -> bool:
+        """Whether a run is final, as far as is known."""
+        try:
+            return (await self.get(run_id)).state.is_final
+        except ProblemError:
+            return False
+
     async def complete(self, record: RunRecord) -> RunView:
         """A record with its summary from the store."""
         summary = await self._history.read(lambda r: r.summary(record.run_id), None)

@@ -68,7 +68,7 @@ class ScriptSession:
         """Record clips of the first environment, where the run asks for them."""
         every = self.spec.clip_every
         if every is not None and self._clips is None and is_watchable(env):
-            self._clips = ClipRecorder(env, self.telemetry, every)
+            self._clips = ClipRecorder(env, self.telemetry, every, lambda: self.global_step)
 
     def close_clips(self) -> None:
         """Complete and announce what is being encoded."""

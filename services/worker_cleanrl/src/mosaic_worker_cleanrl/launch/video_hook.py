@@ -57,6 +57,7 @@ def _announce(wrapper: Any, session: ScriptSession) -> None:
             "episode": recorder.metadata["episode_id"],
             "frames": len(recorder.recorded_frames),
             "fps": float(recorder.frames_per_sec),
-            "global_step": session.global_step,
+            "env": 0,
+            "step": session.global_step,
         }
         session.telemetry.artifact(path, KIND, facts)

@@ -2,7 +2,7 @@
 
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
-from mosaic_gymkit.clips import clips_problem
+from mosaic_gymkit.clips import clips_problem, clips_warning
 from mosaic_worker_cleanrl.environment.extras import VIDEO
 from mosaic_worker_cleanrl.environment.rendering import find_renderer
 from mosaic_worker_cleanrl.plan.draft import ScriptPlan
@@ -42,6 +42,8 @@ def check_clips(spec: RunSpec, plan: ScriptPlan) -> None:
                 f"No picture of {probe.id} can be made here: {problem}.",
                 ProblemCode.WORKER_NOT_READY,
             )
+        else:
+            plan.warn(_CLIPS, clips_warning(spec.clip_every))
 
 
 def check_video(plan: ScriptPlan) -> None:

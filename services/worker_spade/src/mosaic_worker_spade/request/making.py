@@ -10,6 +10,7 @@ from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport
 from mosaic_contracts.xmpp import ENV_XMPP_FILE
+from mosaic_gymkit.clips import clips_problem, clips_warning
 from mosaic_worker_spade.deliberation.library import find_plan
 from mosaic_worker_spade.description import ALGORITHMS, BDI, MODES
 from mosaic_worker_spade.environment.catalog import Wish, find_world
@@ -88,6 +89,7 @@ def make_draft(spec: RunSpec) -> RunDraft:
         _find_plan(spec, draft)
         _check_agents(draft)
     _measure(spec, draft)
+    _check_clips(spec, draft)
     return draft
 
 
@@ -201,6 +203,30 @@ def _find_loop(draft: RunDraft) -> None:
         draft.loop = choose_loop(Loop(draft.parameters.loop), draft.total_steps)
     except LoopMissing as error:
         draft.block("parameters.loop", str(error), ProblemCode.PARAMETER_INVALID)
+
+
+def _check_clips(spec: RunSpec, draft: RunDraft) -> None:
+    if spec.clip_every is None or draft.world is None:
+        return
+    if clips_problem():
+        draft.block(
+            "clip_every",
+            "Clips need video encoding (PyAV), which is not installed here. Run `./mosaic sync worker_spade --bundle "
+            "video` and ask again, or leave `clip_every` out: recorded episodes can be rebuilt and exported later.",
+            ProblemCode.WORKER_NOT_READY,
+        )
+    elif not spec.record.has_episodes:
+        draft.block(
+            "clip_every",
+            "Clips need the recording level `episodes` or above.",
+            ProblemCode.PARAMETER_INVALID,
+        )
+    else:
+        draft.warn(
+            "clip_every",
+            f"{clips_warning(spec.clip_every)} Tables are learned at thousands of episodes a second: an episode that "
+            "begins while two clips are being encoded gets none.",
+        )
 
 
 def _check_xmpp(draft: RunDraft) -> None:

@@ -1,0 +1,102 @@
+"""What clips cost a training: milliseconds a frame in the trainer's thread, and the time of whole trainings in
+interleaved pairs, with and without clips.
+
+    var/venvs/worker_cleanrl/bin/python benchmarks/clips.py [--pairs 4]
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mosaic_gymkit import EnvironmentRun
+from mosaic_gymkit.clips import ClipSeries
+from mosaic_workerkit.testing.recorded import of_type, open_context, read_events, write_spec
+
+DRAWN = ("CartPole-v1", "Pendulum-v1", "FrozenLake-v1", "LunarLander-v2", "BreakoutNoFrameskip-v4")
+FRAMES = 400
+STEPS, EVERY = 50_000, 100
+
+
+def main() -> None:
+    """Print a line for each environment, then one for the trainings."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=4)
+    given = parser.parse_args()
+    print("environment | ms a frame, median | p99")
+    for name in DRAWN:
+        spent = frame_costs(name)
+        print(f"{name} | {np.median(spent):.2f} | {np.quantile(spent, 0.99):.2f}", flush=True)
+    ratios = []
+    for place in range(given.pairs):
+        order = (None, EVERY) if place % 2 else (EVERY, None)
+        seconds = {every: training(every) for every in order}
+        ratios.append(seconds[EVERY][0] / seconds[None][0])
+        clips = seconds[EVERY][1]
+        print(
+            f"pair {place + 1}: {clips} clips, time with clips / without {ratios[-1]:.3f}",
+            flush=True,
+        )
+    print(
+        f"PPO, CartPole-v1, {STEPS:,} steps, clip_every {EVERY}: median {statistics.median(ratios):.3f}"
+    )
+
+
+def frame_costs(name: str) -> list[float]:
+    """Milliseconds that each frame takes in the trainer's thread."""
+    with tempfile.TemporaryDirectory() as folder:
+        run_dir = make_folder(Path(folder), {"environment": name, "clip_every": 1})
+        context, spent = open_context(run_dir), []
+        original = ClipSeries.add
+
+        def timed(series: ClipSeries, draw: Any) -> None:
+            is_open, began = series.is_open, time.perf_counter()
+            original(series, draw)
+            if is_open:
+                spent.append(1e3 * (time.perf_counter() - began))
+
+        ClipSeries.add = timed  # type: ignore[method-assign] # measured here alone
+        try:
+            with context.telemetry, EnvironmentRun(context) as run:
+                env = run.make(name)
+                run.record_config({}, env)
+                env.reset(seed=1)
+                while len(spent) < FRAMES:
+                    _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+                    if terminated or truncated:
+                        env.reset()
+        finally:
+            ClipSeries.add = original  # type: ignore[method-assign]
+    return spent
+
+
+def training(every: int | None) -> tuple[float, int]:
+    """Seconds from the first episode to the end of a training, and how many clips it made."""
+    with tempfile.TemporaryDirectory() as folder:
+        fields = {"environment": "CartPole-v1", "steps": STEPS, "clip_every": every}
+        run_dir = make_folder(Path(folder), fields)
+        argv = [sys.executable, "-m", "mosaic_worker_cleanrl", "train", "--run-dir", str(run_dir)]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+        subprocess.run(argv, env=environment, stdout=subprocess.DEVNULL, check=True)
+        events = read_events(run_dir)
+    times = [event["t"] for event in of_type(events, "episode_start")]
+    clips = [event for event in of_type(events, "artifact") if event["kind"] == "video"]
+    return times[-1] - times[0], len(clips)
+
+
+def make_folder(folder: Path, fields: dict[str, Any]) -> Path:
+    """Make a run folder."""
+    spec = {"worker": "cleanrl", "algorithm": "ppo", "outbox_bytes": 2**30, **fields}
+    write_spec(folder / "run", spec)
+    return folder / "run"
+
+
+if __name__ == "__main__":
+    main()
