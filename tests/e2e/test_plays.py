@@ -68,3 +68,35 @@ def test_a_training_begins_with_it_and_is_no_resumption(
     refused = stack.cli("resume", trained.run_id)
     assert refused.returncode == 2
     assert "cannot go on from a checkpoint" in refused.stderr
+
+
+def test_a_person_acts_in_the_play_of_a_policy(stack: StackUnderTest, trained: RunView) -> None:
+    """By held keys and from `take` to `give`; steps and drawn frames of its replay say who acted."""
+    with stack.client() as client:
+        play = client.play(trained.run_id, pace=2, seed=5)
+        with client.act(play.run_id) as session:
+            session.frame()  # its worker listens
+            session.pause()
+            begun = session.frame(after=session.step()).step
+            session.hold("right")
+            acted = [session.frame(after=session.step())]
+            session.release()
+            acted.append(session.frame(after=session.step()))
+            session.take()
+            acted.append(session.frame(after=session.step()))
+            session.give()
+            acted.append(session.frame(after=session.step()))
+        assert [frame.step for frame in acted] == list(range(begun + 1, begun + 5))
+        assert [frame.actor for frame in acted] == [1, 0, 1, 0]
+        client.stop(play.run_id)
+        assert stack.wait_final(play.run_id).state is RunState.CANCELLED
+        steps = list(client.each_event(play.run_id, types=["step"]))
+        assert [step["actor"] for step in steps[begun:]] == [1, 0, 1, 0]
+        states = list(client.each_event(play.run_id, types=["play.state"]))
+        assert {state["data"]["actor"] for state in states} == {0, 1}
+        replay = client.replay(play.run_id, 0)
+        assert client.replay_result(replay.run_id, timeout_s=60).is_verified
+        assert [frame.actor for frame in client.frames(replay.run_id)][1:] == [
+            step["actor"] for step in steps
+        ]
+        client.stop(replay.run_id)

@@ -68,8 +68,8 @@ def test_more_presses_than_wait_are_refused_in_words() -> None:
     assert said[: 2 * MAX_PRESSES] == [""] * 2 * MAX_PRESSES
     assert f"{MAX_PRESSES} presses wait" in said[2 * MAX_PRESSES]
     assert said[2 * MAX_PRESSES + 1] == ""
-    turns = [inputs.keys_of_turn() for _ in range(MAX_PRESSES + 1)]
-    assert turns == [("up",)] * MAX_PRESSES + [()]
+    turns = [inputs.next_press() for _ in range(MAX_PRESSES + 1)]
+    assert turns == [("up",)] * MAX_PRESSES + [None]
 
 
 def test_real_time_goes_on_by_itself_from_the_first_key_on(tmp_path: Path) -> None:

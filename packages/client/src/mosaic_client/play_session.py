@@ -133,6 +133,14 @@ class PlaySession:
         """Set the steps per second in real time."""
         return self._say(None, do=PlayCommand.RATE, rate=steps_per_s)
 
+    def take(self) -> int:
+        """Take control from the policy, until `give`. Keys that are held override it without that."""
+        return self._say(None, do=PlayCommand.TAKE)
+
+    def give(self) -> int:
+        """Let the policy act from now on."""
+        return self._say(None, do=PlayCommand.GIVE)
+
     def frame(self, after: int = 0, timeout_s: float = START_S) -> EnvironmentFrame:
         """Wait for a frame that was not returned before; older ones that wait are left out.
 
@@ -261,6 +269,14 @@ class AsyncPlaySession:
     async def set_rate(self, steps_per_s: float) -> int:
         """Set the steps per second in real time."""
         return await self._say(None, do=PlayCommand.RATE, rate=steps_per_s)
+
+    async def take(self) -> int:
+        """Take control from the policy, until `give`. Keys that are held override it without that."""
+        return await self._say(None, do=PlayCommand.TAKE)
+
+    async def give(self) -> int:
+        """Let the policy act from now on."""
+        return await self._say(None, do=PlayCommand.GIVE)
 
     async def frame(self, after: int = 0, timeout_s: float = START_S) -> EnvironmentFrame:
         """Wait for a frame that was not returned before. Arguments and errors as for `PlaySession.frame`."""

@@ -18,6 +18,8 @@ MAX_INPUTS = 64
 """Maximum number of inputs in one request to a run."""
 MAX_RATE = 1000.0
 """Maximum steps per second."""
+PLAY_STATE = "play.state"
+"""Type of the event with a `PlayStatus`, which a play records when one of its values has changed."""
 
 KeyName = Annotated[str, StringConstraints(min_length=1, max_length=24, pattern=r"^[^\s+]+$")]
 """Name of a key in lower case: `a`, `7`, `left`, `space`, `enter`, `tab`, `escape`, `shift`, `ctrl`."""
@@ -132,3 +134,21 @@ class PlayControls(PeerModel):
     """Action without keys, in plain values; None: the last action is repeated."""
     meanings: dict[str, str] = {}
     """What each entry of the key map does, in a word, where that is known."""
+    has_policy: bool = False
+    """Whether a policy acts too: it acts where the person holds no key of the map, until the command `take`."""
+
+
+class PlayStatus(PeerModel):
+    """Data of a `play.state` event: what a play does now. A policy's play records it once a person has acted."""
+
+    paused: bool
+    waiting: bool
+    """Whether the episode begins with the person's first key."""
+    over: bool
+    """Whether the episode has ended and the next one has not begun."""
+    rate: float | None
+    """Steps per second; None: each press of a key is one step."""
+    input: int
+    """Number of the newest input that the play knew."""
+    actor: int = 1
+    """Who is in control: 0 the policy, 1 the person. Each step says who chose its action."""

@@ -82,6 +82,9 @@ class Algorithm(PeerModel):
     """Whether its checkpoints can act in runs of kind play and evaluate."""
     human: bool = False
     """Whether a person acts in its runs, by the inputs of `mosaic_contracts.play`."""
+    hybrid: bool = False
+    """Whether a person can act in the plays of its checkpoints, by the same inputs: with keys that are held, or from
+    the command `take` to `give`."""
 
 
 OptionValue = bool | int | float | str | None

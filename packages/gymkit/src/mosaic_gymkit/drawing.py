@@ -44,8 +44,7 @@ class Drawer:
     @property
     def fps(self) -> float:
         """Frames per second at which the environment is meant to be seen."""
-        rate = (getattr(self._inner, "metadata", None) or {}).get("render_fps")
-        return float(rate) if isinstance(rate, int | float) and rate > 0 else 30.0
+        return render_fps(self._inner)
 
     def draw(self) -> NDArray[Any]:
         """Return the picture of this moment, as the environment gives it.
@@ -100,6 +99,12 @@ class Drawer:
         text = " ".join(f"{self._name} cannot be drawn: {why}".split())[:_SHOWN_CHARS]
         self._refusal = text
         return NotDrawable(text)
+
+
+def render_fps(env: Any) -> float:
+    """Return the frames per second at which an environment is meant to be seen."""
+    rate = (getattr(env, "metadata", None) or {}).get("render_fps")
+    return float(rate) if isinstance(rate, int | float) and rate > 0 else 30.0
 
 
 def find_opengl(environment: str) -> tuple[str, str]:

@@ -36,6 +36,7 @@ _REPORT_S = 1.0
 
 LONGEST_PAUSE_S = 4.0
 """Seconds between two frames at the most, of an environment that draws very slowly."""
+_NOTHING_SEEN: tuple[Any, StepResult] = (None, (None, 0.0, False, False, {}))
 
 
 class DrawingBudget:
@@ -83,13 +84,12 @@ class LiveView:
     Args:
         run_dir: the run's folder.
         run_id: the run.
-        on_act: takes the inputs of a person, in the channel's thread. None: nobody acts. A run in which a person acts
-            sends a frame of each step, however long drawing takes.
+        on_act: takes the inputs of a person, in the channel's thread. None: nobody acts.
     """
 
     def __init__(self, run_dir: Path, run_id: str, on_act: TakeInput | None = None) -> None:
         self._run_id = run_id
-        self._is_played = on_act is not None
+        self._shows_all = False
         self._sources: dict[int, FrameSource] = {}
         self._wanted: dict[int, WatchedEnv] = {}
         self._lock = threading.Lock()
@@ -105,8 +105,9 @@ class LiveView:
         """
         if is_watchable(env):
             with self._lock:
-                source = FrameSource(env, self._run_id, self.channel, shows_all=self._is_played)
+                source = FrameSource(env, self._run_id, self.channel)
                 self._sources[env.index] = source
+                source.show_all(self._shows_all)
                 source.want(self._wanted.get(env.index))
 
     @property
@@ -114,18 +115,27 @@ class LiveView:
         """Whether somebody watches."""
         return bool(self._wanted)
 
+    def show_all(self, is_played: bool) -> None:
+        """Send a frame of each step, however long drawing takes, while a person plays; False: as drawing permits."""
+        with self._lock:
+            self._shows_all = is_played
+            for source in self._sources.values():
+                source.show_all(is_played)
+
     def show(self, env: int, observation: Any) -> None:
-        """Send a frame of an environment as it is after a reset.
+        """Send a frame of an environment as it is after a reset, while a person plays.
 
         Args:
             env: number of the environment.
             observation: what the reset returned.
         """
-        self._sources[env].show_reset(observation)
+        if env in self._sources:
+            self._sources[env].show_reset(observation)
 
     def show_again(self, env: int) -> None:
         """Send a frame of the last step or reset once more, for somebody who has begun to watch."""
-        self._sources[env].show_again()
+        if env in self._sources:
+            self._sources[env].show_again()
 
     def note_input(self, env: int, number: int) -> None:
         """Let the frames of an environment say that they know this input.
@@ -134,7 +144,8 @@ class LiveView:
             env: number of the environment.
             number: of the input.
         """
-        self._sources[env].input = number
+        if env in self._sources:
+            self._sources[env].input = number
 
     def close(self) -> None:
         """Show nothing more."""
@@ -163,12 +174,9 @@ class FrameSource:
         env: the recorded environment.
         run_id: the run.
         channel: where frames go.
-        shows_all: whether each step has its frame, however long drawing takes.
     """
 
-    def __init__(
-        self, env: Watchable, run_id: str, channel: FrameChannel, *, shows_all: bool = False
-    ) -> None:
+    def __init__(self, env: Watchable, run_id: str, channel: FrameChannel) -> None:
         self._env = env
         self._counter = env.counter
         self._run_id = run_id
@@ -179,38 +187,49 @@ class FrameSource:
         self._budget = DrawingBudget()
         self._number = 0
         self._black = 0
-        self._shows_all = shows_all
-        self._last: tuple[Any, StepResult] | None = None
+        self._shows_all = False
+        self._looks = False
+        self._last = _NOTHING_SEEN
         self.input = 0
         """Number of the newest input that the environment's next step knows."""
-        if shows_all:
-            env.taps.add(self._see)
+
+    def show_all(self, is_played: bool) -> None:
+        """Let each step have its frame from now on; False: as drawing permits."""
+        self._shows_all = is_played
+        self._look()
 
     def want(self, wanted: WatchedEnv | None) -> None:
         """Begin or end to watch. May be called in any thread: the next step takes the other way."""
         if wanted is not None and self._drawer is None:
             self._drawer = Drawer(self._env)  # here, for finding an OpenGL takes seconds
         self._wanted = wanted
-        if wanted is None:
-            if not self._shows_all:
-                self._env.taps.remove(self._see)
-        else:
+        self._look()
+
+    def _look(self) -> None:
+        """Look at steps only while somebody sees, or plays."""
+        looks = self._shows_all or self._wanted is not None
+        if looks and not self._looks:
+            self._last = _NOTHING_SEEN
             self._env.taps.add(self._see)
+        elif not looks:
+            self._env.taps.remove(self._see)
+        self._looks = looks
 
     def show_reset(self, observation: Any) -> None:
-        """Send a frame of the moment after a reset."""
+        """Take note of the moment after a reset, and send a frame of it while a person plays."""
         self._last = None, (observation, 0.0, False, False, {})
-        self.show_again()
+        if self._shows_all:
+            self.show_again()
 
     def show_again(self) -> None:
-        """Send a frame of the last step or reset once more."""
-        if self._wanted is not None and self._last is not None:
+        """Send a frame of the last step or reset that was seen once more; before one, of the picture as it is."""
+        if self._wanted is not None and self._counter.episode >= 0:
             self._show(*self._last)
 
     def _see(self, action: Any, result: StepResult) -> None:
         wanted = self._wanted
+        self._last = action, result
         if self._shows_all:
-            self._last = action, result
             self.show_again()
         elif wanted is not None and self._budget.is_due():
             has_picture = self._show(action, result)

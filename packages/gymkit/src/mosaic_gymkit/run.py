@@ -50,6 +50,8 @@ class EnvironmentRun:
         self.batch = StepBatch(self.telemetry, has_observations=record.has_observations)
         self.global_step = 0
         """Environment steps begun, over all environments."""
+        self.takes_inputs = on_act is not None
+        """Whether a person may act."""
         self._context = context
         self._total_steps = total_steps
         self.live = LiveView(context.run_dir, context.telemetry.run_id, on_act)

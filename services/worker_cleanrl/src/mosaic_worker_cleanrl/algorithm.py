@@ -9,6 +9,9 @@ from typing import Any
 from mosaic_base.nearest import nearest_names
 from mosaic_worker_cleanrl.errors import ScriptMissing
 
+ATARI_FRAMES = 4
+"""Frames of an Atari game for each decision, set by the scripts' own wrapper."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
@@ -64,6 +67,11 @@ class Script:
         if found is None or found.origin is None:
             raise ScriptMissing(self.module)
         return Path(found.origin)
+
+    @property
+    def frames_per_step(self) -> int:
+        """Steps of the environment that one decision lasts."""
+        return ATARI_FRAMES if self.takes == "atari" else 1
 
     def can_act(self, action_space: str, observation_space: str, form: str) -> bool:
         """Say whether the script takes an environment of these kinds of spaces and this form of observation."""

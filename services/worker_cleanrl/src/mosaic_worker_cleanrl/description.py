@@ -15,6 +15,8 @@ SEED = "seed"
 ENVIRONMENT = "env_id"
 STEPS = "total_timesteps"
 MODES = (RunKind.TRAIN, RunKind.EVALUATE, RunKind.PLAY, RunKind.REPLAY)
+HYBRID = "hybrid"
+"""Mode in which a policy and a person act."""
 
 
 def describe_worker() -> WorkerDescription:
@@ -29,7 +31,7 @@ def describe_worker() -> WorkerDescription:
         version=VERSION,
         title="CleanRL",
         summary="Single-file reinforcement-learning algorithms, run as their authors wrote them.",
-        modes=[kind.value for kind in MODES],
+        modes=[*(kind.value for kind in MODES), HYBRID],
         record_levels=[level.value for level in RecordLevel],
         algorithms=[_describe_script(script) for script in SCRIPTS.values()],
         environments=list_environments(),
@@ -56,6 +58,7 @@ def _describe_script(script: Script) -> Algorithm:
         warm_start=True,
         resumes=False,
         play=True,
+        hybrid=True,
     )
 
 

@@ -3,21 +3,21 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any, Literal
 
 import gymnasium
 
-from mosaic_contracts.play import PlayControls
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RecordLevel, RunSpec
 from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_gymkit import EnvironmentRun, EnvironmentSpec, replay_run
-from mosaic_gymkit.drawing import Drawer
-from mosaic_gymkit.families import is_atari
-from mosaic_gymkit.play.game import HumanGame
-from mosaic_gymkit.play.inputs import PersonInputs
+from mosaic_gymkit.play.inputs import NOT_BEGUN, PersonInputs
 from mosaic_gymkit.play.keymap import KeyMap, KeyMapInvalid
-from mosaic_gymkit.play.known_keys import has_turns, meanings
+from mosaic_gymkit.play.known_keys import has_turns
+from mosaic_gymkit.play.loop import PlayLoop
+from mosaic_gymkit.play.played import PersonalEnvironment
+from mosaic_gymkit.play.timing import LEAVE_S, RAMP_S, PlayTiming, controls_of, own_rate
 from mosaic_worker_play import VERSION
 from mosaic_worker_play.catalog import describe_environments, install_hint, list_environments
 from mosaic_workerkit.entry import TrainContext
@@ -26,8 +26,6 @@ from mosaic_workerkit.findings import Findings
 from mosaic_workerkit.parameters import parameter, parameter_schema
 from mosaic_workerkit.worker import BaseWorker
 
-_FRAMES_PER_S = 60
-"""Frames per second of an Atari console."""
 _MAKE, _KEYS, _CLOCK = "environment", "keys", "time"
 
 
@@ -52,7 +50,7 @@ class HumanParameters:
         True, "Whether an episode begins with the first key.", x_group=_CLOCK
     )
     leave_s: float = parameter(
-        60.0,
+        LEAVE_S,
         "Seconds without anybody who watches or acts after which the play ends.",
         minimum=1,
         maximum=86400,
@@ -72,7 +70,7 @@ class HumanParameters:
         x_group=_KEYS,
     )
     ramp_s: float = parameter(
-        0.15,
+        RAMP_S,
         "Seconds from the middle of a continuous action to its end while a key is held. 0: at once.",
         minimum=0,
         maximum=10,
@@ -105,15 +103,6 @@ HUMAN = Algorithm(
     play=True,
     human=True,
 )
-
-
-@dataclass(frozen=True)
-class _Play:
-    """A play that can begin."""
-
-    keymap: KeyMap
-    timing: Literal["turns", "real_time"]
-    rate: float
 
 
 class HumanWorker(BaseWorker):
@@ -149,33 +138,17 @@ class HumanWorker(BaseWorker):
         inputs: PersonInputs | None = None
         with EnvironmentRun(
             context,
-            on_act=lambda one: (
-                "The play has not begun yet." if inputs is None else inputs.take(one)
-            ),
+            on_act=lambda one: NOT_BEGUN if inputs is None else inputs.take(one),
         ) as run:
             env = run.make(context.spec.environment, **_read_object(given.options, "options"))
-            play = _prepare(env, given, context.spec.pace)
-            inputs = PersonInputs(play.keymap)
-            controls = PlayControls(
-                timing=play.timing,
-                rate=play.rate,
-                keys=play.keymap.named,
-                idle=play.keymap.idle,
-                meanings=meanings(env, play.keymap.named),
-            )
+            keymap, timing = _prepare(env, given, context.spec.pace)
+            inputs = PersonInputs(keymap)
+            controls = controls_of(env, keymap, timing)
             run.record_config(given, env, play=controls.model_dump(mode="json"))
-            game = HumanGame(
-                run,
-                env,
-                play.keymap,
-                inputs,
-                context.stop,
-                rate=None if play.timing == "turns" else play.rate,
-                waits=given.wait_for_key,
-                leave_s=given.leave_s,
-            )
-            options = _read_object(given.reset_options, "reset_options") or None
-            game.play(context.spec.seed, context.spec.episodes, options)
+            options = _read_object(given.reset_options, "reset_options")
+            played = PersonalEnvironment(run, env, options)
+            loop = PlayLoop(run, played, keymap, inputs, context.stop, timing)
+            loop.play(chain([context.spec.seed], repeat(None)), episodes=context.spec.episodes)
             env.close()
 
     def replay(self, context: TrainContext) -> None:
@@ -231,21 +204,18 @@ def _read_object(text: str, name: str) -> dict[str, Any]:
     return found
 
 
-def _prepare(env: gymnasium.Env[Any, Any], given: HumanParameters, pace: float | None) -> _Play:
+def _prepare(
+    env: gymnasium.Env[Any, Any], given: HumanParameters, pace: float | None
+) -> tuple[KeyMap, PlayTiming]:
     """Read the key map and the clock. Raises KeyMapInvalid or EnvironmentUnusable."""
-    timing = given.timing
-    if timing == "auto":
-        timing = "turns" if has_turns(env) else "real_time"
-    rate = given.rate or _own_rate(env)
+    takes_turns = has_turns(env) if given.timing == "auto" else given.timing == "turns"
+    rate = given.rate or own_rate(env)
     if pace is not None:
         rate = min(rate, pace)
-    ramp = 0.0 if timing == "turns" else given.ramp_s * rate
-    return _Play(KeyMap(env, given.keys, given.idle, ramp), timing, rate)
-
-
-def _own_rate(env: gymnasium.Env[Any, Any]) -> float:
-    """Steps per second at which the environment is meant to be seen."""
-    if is_atari(env.spec):
-        skipped = getattr(env.unwrapped, "_frameskip", 1)
-        return _FRAMES_PER_S / (skipped if isinstance(skipped, int) else 4)
-    return Drawer(env).fps
+    timing = PlayTiming(
+        *(takes_turns, rate, rate),
+        ramp_s=given.ramp_s,
+        waits=given.wait_for_key,
+        leave_s=given.leave_s,
+    )
+    return KeyMap(env, given.keys, given.idle, timing.ramp), timing

@@ -12,6 +12,7 @@ from mosaic_gymkit.play.keymap import KeyMap
 MAX_PRESSES = 64
 """Presses that wait for their step; a further one is refused."""
 MAX_COMMANDS = 64
+NOT_BEGUN = "The play has not begun yet."
 NO_POLICY = "There is no policy in this run: the person alone acts."
 
 
@@ -30,10 +31,12 @@ class PersonInputs:
 
     Args:
         keymap: of the play; keys that it does not have are ignored.
+        has_policy: whether a policy acts too, so that `take` and `give` are commands.
     """
 
-    def __init__(self, keymap: KeyMap) -> None:
+    def __init__(self, keymap: KeyMap, *, has_policy: bool = False) -> None:
         self._keymap = keymap
+        self._has_policy = has_policy
         self._changed = threading.Condition()
         self._numbers: dict[str, int] = {}
         self._held: dict[str, tuple[str, ...]] = {}
@@ -51,7 +54,7 @@ class PersonInputs:
         """Take an input; return why it is refused, in words; empty: it is taken, or it was before."""
         if given.env != 0:
             return f"There is no environment {given.env} in this run: a person plays one."
-        if given.do is PlayCommand.GIVE:
+        if given.do is PlayCommand.GIVE and not self._has_policy:
             return NO_POLICY
         with self._changed:
             self.newest_at = time.monotonic()
@@ -67,7 +70,7 @@ class PersonInputs:
             self._held[given.player], self._player = keys, given.player
             if new:
                 self._presses.append(KeyPress(given.number, new, keys))
-            if given.do is not None and given.do is not PlayCommand.TAKE:
+            if given.do is not None and (self._has_policy or given.do is not PlayCommand.TAKE):
                 self._commands.append(given)
             self._is_taken = False
             self._changed.notify_all()
@@ -89,8 +92,15 @@ class PersonInputs:
 
     def next_command(self) -> PlayInput | None:
         """Return the next thing that was asked for; None: nothing."""
+        if not self._commands:
+            return None
         with self._changed:
             return self._commands.popleft() if self._commands else None
+
+    @property
+    def has_come(self) -> bool:
+        """Whether any input has come."""
+        return self._newest > 0
 
     @property
     def has_press(self) -> bool:
@@ -109,15 +119,20 @@ class PersonInputs:
             self._held.clear()
             self._presses.clear()
 
-    def keys_of_turn(self) -> tuple[str, ...]:
-        """Return the keys of the next press, in a play by turns."""
+    def next_press(self) -> tuple[str, ...] | None:
+        """Return the keys of the next press, in a play by turns; None: none waits."""
         with self._changed:
             if not self._presses:
                 self.known = self._newest
-                return self._held_now()
+                return None
             press = self._presses.popleft()
             self.known = press.number
             return press.held
+
+    def held_now(self) -> tuple[str, ...]:
+        """Return the keys that are held."""
+        with self._changed:
+            return self._held_now()
 
     def keys_of_step(self) -> tuple[str, ...]:
         """Return the keys of this step, in real time: those that are held, and those that were pressed since the last

@@ -40,7 +40,7 @@ class KeyMap:
         if self._kind is None:
             name = type(self._space).__name__
             raise EnvironmentUnusable(f"Keys cannot give actions of the space {name}.")
-        self.named = _read_map(text) if text.strip() else default_keys(env)
+        self.named = _read_map(text) if text.strip() else default_keys(env, self._fits)
         """The map as it is written, an action by keys joined with `+`."""
         self._entries: dict[Keys, Any] = {}
         for keys, value in self.named.items():
@@ -87,6 +87,15 @@ class KeyMap:
         self._last = self._first() if self._idle is None else self._idle
         if self._kind == "axes":
             self._at = np.array(self._last, dtype=float)
+
+    def follow(self, action: Any) -> None:
+        """Take an action of a policy as the last one: a person who takes over goes on from there."""
+        if self._kind == "axes":
+            self._at = np.asarray(action, dtype=float).ravel()
+        elif self._kind == "number":
+            self._last = int(action)
+        else:
+            self._last = np.asarray(action).ravel().tolist()
 
     def conflict(self, keys: Sequence[str], others: Sequence[str]) -> bool:
         """Say whether one of the keys is the opposite of one of the others."""
@@ -141,6 +150,15 @@ class KeyMap:
             space: Any = self._space
             return np.clip(0.0, space.low.ravel(), space.high.ravel()).astype(float).tolist()
         return [0] * _size(self._space) if self._kind == "choices" else None
+
+    def _fits(self, keys: Mapping[str, Any]) -> bool:
+        """Whether each entry of a map is an action of the environment."""
+        try:
+            for names, value in keys.items():
+                self._checked(names, value)
+        except KeyMapInvalid:
+            return False
+        return True
 
     def _first(self) -> Any:
         return int(getattr(self._space, "start", 0))

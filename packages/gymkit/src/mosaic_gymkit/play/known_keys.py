@@ -1,7 +1,7 @@
 """Key maps of environments that are known by name, and of others by their action space."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
@@ -58,10 +58,17 @@ _LETTERS = {letter: arrow for arrow, letter in DIRECTIONS.values()}
 _ARROWS = dict(DIRECTIONS.values())
 
 
-def default_keys(env: gymnasium.Env[Any, Any]) -> dict[str, Any]:
-    """Return the key map of an environment: its own, else one that is known by name, else one by its action space."""
+def default_keys(
+    env: gymnasium.Env[Any, Any], fits: Callable[[Mapping[str, Any]], bool]
+) -> dict[str, Any]:
+    """Return the key map of an environment: its own, else one that is known by name, else one by its action space.
+
+    Args:
+        env: the environment.
+        fits: whether a map is one of actions of the environment; its own may be of another version.
+    """
     own = _own_keys(env)
-    if own:
+    if own and fits(own):
         return own
     name = _name(env)
     known = next((keys for begin, keys in _KNOWN.items() if re.match(begin, name)), None)

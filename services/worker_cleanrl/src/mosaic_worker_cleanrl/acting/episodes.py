@@ -6,6 +6,8 @@ from typing import Any
 import gymnasium
 import torch
 
+from mosaic_contracts.wire import Actor
+from mosaic_gymkit.play.played import name_of
 from mosaic_worker_cleanrl.acting.counting import DecisionCount, EpisodeOutcome
 from mosaic_worker_cleanrl.acting.policy import build_policy, load_module
 from mosaic_worker_cleanrl.acting.rebuilt import (
@@ -19,11 +21,10 @@ from mosaic_worker_cleanrl.launch.checkpoint import load_state
 from mosaic_worker_cleanrl.plan import ScriptPlan
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.errors import RunRefused
-from mosaic_workerkit.pace import Pace
 
 
 class SeededEpisodes:
-    """Rebuilds environment and policy of a checkpoint, and acts.
+    """Rebuilds environment and policy of a checkpoint, for `mosaic_gymkit.play.loop.PlayLoop`.
 
     Args:
         context: of `play`.
@@ -34,6 +35,8 @@ class SeededEpisodes:
     Raises:
         CheckpointRefused: the checkpoint does not fit.
     """
+
+    has_policy = True
 
     def __init__(
         self,
@@ -48,10 +51,8 @@ class SeededEpisodes:
         torch.set_num_threads(spec.cpus)
         self.outcomes: list[EpisodeOutcome] = []
         """One for each episode that was played to its end."""
-        self._spec, self._stop, self._run = spec, context.stop, run
-        self._episodes, self._steps = plan.episodes, plan.total_steps or None
-        self._pace = Pace(spec.pace, context.stop)
-        self._totals = EpisodeTotals(inner)
+        self._spec, self._run = spec, run
+        self._totals = EpisodeTotals(inner, lambda observation: run.live.show(0, observation))
         module = load_module(plan.script.module)
         self._env = script_environment(
             module,
@@ -63,36 +64,43 @@ class SeededEpisodes:
         state = load_state(Path(plan.checkpoint))
         freeze_normalizer(self._env, state["normalizers"])
         self._policy = build_policy(plan.script, module, self._env, state, sampled=plan.sampled)
+        self._seed = spec.seed
+        self._observation: Any = None
 
-    def play(self) -> None:
-        """Act until all episodes or steps are over, or a stop is requested."""
-        while self._goes_on() and (self._episodes is None or len(self.outcomes) < self._episodes):
-            seed = self._spec.seed + len(self.outcomes)
-            if self._play_one(seed):
-                outcome = EpisodeOutcome(seed, *self._totals.newest)
-                self.outcomes.append(outcome)
-                if not self._spec.record.has_episodes:  # then nothing below has recorded its curves
-                    self._run.episode_ended(outcome.length, outcome.episode_return)
+    @property
+    def name(self) -> str:
+        """The environment's id."""
+        return name_of(self._env)
 
-    def _goes_on(self) -> bool:
-        has_steps = self._steps is None or self._run.global_step < self._steps
-        return has_steps and not self._stop.requested
-
-    def _play_one(self, seed: int) -> bool:
-        """Act in one episode; returns whether it was played to its end."""
+    def reset(self, seed: int | None) -> None:
+        """Begin an episode. What is drawn in it depends on the seed alone; None: on the one before."""
+        self._seed = self._seed if seed is None else seed
         force_whole_reset(self._env)
-        self._policy.begin(seed)
-        observation, _ = self._env.reset(seed=seed)
+        self._policy.begin(self._seed)
+        self._observation, _ = self._env.reset(seed=seed)
+
+    def choose(self) -> Any:
+        """Return the policy's action."""
+        return self._policy.act(self._observation)
+
+    def step(self, action: Any, actor: Actor) -> bool:
+        """Take one decision. Returns whether the whole episode has ended."""
+        if actor is Actor.HUMAN:
+            self._policy.see(self._observation)
         before = self._totals.ended
-        while self._goes_on():
-            action = self._policy.act(observation)
-            self._run.decided()
-            observation, _, terminated, truncated, _ = self._env.step(action)
-            self._pace.stepped()
-            self._pace.wait()
-            if (terminated or truncated) and self._totals.ended == before:  # a life of a game
-                self._policy.life_ended()
-                observation, _ = self._env.reset()
-            if self._totals.ended > before:
-                return True
-        return False
+        self._run.decided()
+        self._observation, _, terminated, truncated, _ = self._env.step(action)
+        if (terminated or truncated) and self._totals.ended == before:  # a life of a game
+            self._policy.life_ended()
+            self._run.set_actor(Actor.POLICY)  # what follows is the script's own
+            self._observation, _ = self._env.reset()
+        has_ended = self._totals.ended > before
+        if has_ended:
+            self._note_outcome()
+        return has_ended
+
+    def _note_outcome(self) -> None:
+        outcome = EpisodeOutcome(self._seed, *self._totals.newest)
+        self.outcomes.append(outcome)
+        if not self._spec.record.has_episodes:  # then nothing below has recorded its curves
+            self._run.episode_ended(outcome.length, outcome.episode_return)

@@ -5,9 +5,15 @@ Never imports torch when it is imported.
 
 import sys
 from contextlib import ExitStack
+from itertools import count
 
 from mosaic_contracts.evaluations import EVALUATION_RESULT, EvaluationResult, mean_and_error
+from mosaic_contracts.play import PlayInput
 from mosaic_contracts.spec import RunKind
+from mosaic_gymkit.play.inputs import NOT_BEGUN, PersonInputs
+from mosaic_gymkit.play.keymap import KeyMap
+from mosaic_gymkit.play.loop import PlayLoop
+from mosaic_gymkit.play.timing import PlayTiming, controls_of
 from mosaic_worker_cleanrl.acting.counting import DecisionCount, EpisodeOutcome
 from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_worker_cleanrl.errors import CheckpointRefused
@@ -37,18 +43,38 @@ def play_run(context: TrainContext) -> None:
     plan = make_plan(context.spec)
     plan.require_none()
     total_steps = plan.total_steps if plan.episodes is None else None
-    with DecisionCount(context, total_steps=total_steps) as run:
+    person = _PersonSeat()
+    takes_inputs = context.spec.kind is RunKind.PLAY and context.spec.record.has_episodes
+    on_act = person.take if takes_inputs else None
+    with DecisionCount(context, total_steps=total_steps, on_act=on_act) as run:
         try:
-            _act(context, plan, run)
+            _act(context, plan, run, person)
         except CheckpointRefused as error:
             raise RunRefused(str(error)) from error
 
 
-def _act(context: TrainContext, plan: ScriptPlan, run: DecisionCount) -> None:
+class _PersonSeat:
+    """Takes a person's inputs once the environment is there."""
+
+    def __init__(self) -> None:
+        self.inputs: PersonInputs | None = None
+
+    def take(self, given: PlayInput) -> str:
+        """Take an input; return why it is refused."""
+        return NOT_BEGUN if self.inputs is None else self.inputs.take(given)
+
+
+def _act(context: TrainContext, plan: ScriptPlan, run: DecisionCount, person: _PersonSeat) -> None:
+    spec = context.spec
     if plan.script is None or plan.saved is None:
         raise RunRefused("The plan is not complete")
-    inner = run.make(context.spec.environment)
-    facts = play_facts(context.spec, plan.script, plan)
+    inner = run.make(spec.environment)
+    timing = PlayTiming.of_policy(inner, spec.pace, plan.script.frames_per_step)
+    keymap = KeyMap(inner, ramp=timing.ramp)
+    person.inputs = PersonInputs(keymap, has_policy=True)
+    facts = play_facts(spec, plan.script, plan)
+    if run.takes_inputs:
+        facts["play"] = controls_of(inner, keymap, timing, has_policy=True).model_dump(mode="json")
     run.record_config(
         {"checkpoint": plan.checkpoint, "sampled": plan.sampled},
         inner,
@@ -64,8 +90,9 @@ def _act(context: TrainContext, plan: ScriptPlan, run: DecisionCount) -> None:
         from mosaic_worker_cleanrl.acting.episodes import SeededEpisodes
 
         episodes = SeededEpisodes(context, plan, run, inner)
+        loop = PlayLoop(run, episodes, keymap, person.inputs, context.stop, timing)
         context.telemetry.lifecycle("playing")
-        episodes.play()
+        loop.play(count(spec.seed), episodes=plan.episodes, steps=plan.total_steps or None)
     if context.spec.kind is RunKind.EVALUATE:
         _record_result(context, plan, run.global_step, episodes.outcomes)
 

@@ -25,6 +25,9 @@ class Policy(Protocol):
     def act(self, observation: Any) -> Any:
         """Return the action for one observation."""
 
+    def see(self, observation: Any) -> None:
+        """Take note of an observation for which a person chose the action."""
+
     def life_ended(self) -> None:
         """Take note that what the script calls an episode has ended, e.g. a life in a game."""
 
@@ -141,6 +144,9 @@ class AgentPolicy:
         with torch.no_grad():
             return self.agent.get_action_and_value(_batch(observation))[0].numpy()[0]
 
+    def see(self, observation: Any) -> None:
+        """Nothing is remembered."""
+
     def life_ended(self) -> None:
         """Nothing is remembered."""
 
@@ -168,6 +174,10 @@ class RecurrentPolicy:
                 _batch(observation), self._memory, torch.zeros(1)
             )
         return action.numpy()[0]
+
+    def see(self, observation: Any) -> None:
+        """Remember it."""
+        self.act(observation)
 
     def life_ended(self) -> None:
         """Forget."""
@@ -200,6 +210,9 @@ class ValuePolicy:
             return int(self._draws.integers(count))
         return best
 
+    def see(self, observation: Any) -> None:
+        """Nothing is remembered."""
+
     def life_ended(self) -> None:
         """Nothing is remembered."""
 
@@ -220,6 +233,9 @@ class ActorPolicy:
         """Draw an action, or take the most likely one."""
         with torch.no_grad():
             return self.actor.get_action(_batch(observation))[self._place].numpy()[0]
+
+    def see(self, observation: Any) -> None:
+        """Nothing is remembered."""
 
     def life_ended(self) -> None:
         """Nothing is remembered."""

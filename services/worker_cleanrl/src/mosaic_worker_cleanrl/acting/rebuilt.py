@@ -16,10 +16,18 @@ _Make = Callable[[str], gymnasium.Env[Any, Any]]
 
 
 class EpisodeTotals(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Counts whole episodes of the environment itself, below wrappers that end them at a life or scale rewards."""
+    """Counts whole episodes of the environment itself, below wrappers that end them at a life or scale rewards.
 
-    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+    Args:
+        env: the environment of the run.
+        on_reset: called with the first observation of each episode.
+    """
+
+    def __init__(
+        self, env: gymnasium.Env[Any, Any], on_reset: Callable[[Any], None] = lambda _: None
+    ) -> None:
         super().__init__(env)
+        self._on_reset = on_reset
         self.ended = 0
         """Episodes that have ended."""
         self.newest = (0.0, 0)
@@ -34,6 +42,7 @@ class EpisodeTotals(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Reset, and begin to count."""
         result = self.env.reset(seed=seed, options=options)
         self._length, self._return, self._is_open = 0, 0.0, True
+        self._on_reset(result[0])
         return result
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:

@@ -6,6 +6,7 @@ from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_gymkit.families import is_chained
 from mosaic_worker_cleanrl.algorithm import (
+    ATARI_FRAMES,
     SCRIPTS,
     Script,
     algorithms_for,
@@ -19,9 +20,6 @@ from mosaic_worker_cleanrl.errors import ExtraMissing
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.plan.draft import ScriptPlan
 from mosaic_workerkit.errors import EnvironmentUnusable
-
-_FRAMES_A_STEP = 4
-"""Frames of an Atari game for each step, set by the scripts' own wrapper."""
 
 
 def check_packages(plan: ScriptPlan) -> None:
@@ -85,7 +83,7 @@ def check_recording(spec: RunSpec, plan: ScriptPlan) -> None:
     """Say when what is recorded does not suffice to rebuild an episode, or is more than anybody could want."""
     if spec.record.has_observations and plan.probe is not None and plan.probe.form == "atari":
         frame = math.prod(plan.probe.observation_space.shape or ())
-        frames = plan.total_steps * _FRAMES_A_STEP
+        frames = plan.total_steps * ATARI_FRAMES
         plan.warn(
             "record",
             f"At `full` every frame is kept: {frames:,} of {frame / 2**10:,.0f} KiB, {frames * frame / 2**30:,.1f} GiB "
