@@ -30,6 +30,7 @@ _CARRIED = (
     "deploy/**",
     "gui/**",
     "exporter/**",
+    "analysis/**",
     "packages/base/**",
     "packages/client/**",
     "packages/contracts/**",

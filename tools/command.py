@@ -175,7 +175,9 @@ def test(tree: Tree, words: list[str]) -> None:
     else:
         if "tests" in names:
             # what crosses services starts the whole stack
-            command.sync(tree, ["cli", *command.STACK, "worker_play", "worker_spade", "exporter"])
+            command.sync(
+                tree, ["cli", *command.STACK, "worker_play", "worker_spade", "exporter", "analysis"]
+            )
         command.sync(tree, ["tools", *names], dev=True)
     run_tool(tree, "check.py", "test", *words)
 

@@ -7,7 +7,16 @@ _DOCUMENTS = {
     "CHANGELOG.md": "project/changelog.md",
     "SECURITY.md": "project/security.md",
 }
-_README_FOLDERS = ("packages/*", "services/*", "cli", "gui", "exporter", "tools", "benchmarks")
+_README_FOLDERS = (
+    "packages/*",
+    "services/*",
+    "cli",
+    "gui",
+    "exporter",
+    "analysis",
+    "tools",
+    "benchmarks",
+)
 
 
 def project_pages(root: Path) -> dict[str, str]:

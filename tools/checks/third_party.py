@@ -23,6 +23,7 @@ BELOW = {
     "recorder": ("base", "contracts", "servicekit", "store"),
     "gui": ("base", "contracts"),
     "exporter": ("base", "contracts", "client"),
+    "analysis": ("base", "contracts"),
 }
 OWN: dict[str, set[str]] = {
     "base": set(),
@@ -55,6 +56,7 @@ OWN: dict[str, set[str]] = {
     "scheduler": {"docker", "requests", "urllib3", "psutil", "pynvml"},
     "recorder": set(),
     "exporter": {"av", "gymnasium", "minari", "numpy"},
+    "analysis": {"numpy", "scipy", "matplotlib"},
     "gui": {"platformdirs", "PyQt6", "pyqtgraph", "numpy", "msgspec", "zstandard", "keyring"},
 }
 

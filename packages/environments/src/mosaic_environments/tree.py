@@ -7,9 +7,20 @@ import os
 
 from mosaic_environments.errors import EnvironmentProblem
 
-_GROUPS = ("packages", "cli", "gui", "exporter", "services", "deploy", "docs", "tools", "tests")
+_GROUPS = (
+    "packages",
+    "cli",
+    "gui",
+    "exporter",
+    "analysis",
+    "services",
+    "deploy",
+    "docs",
+    "tools",
+    "tests",
+)
 """Folders that hold components, or are one: what others build on comes first, `tests` last."""
-_GROUPS_INSTALLED = ("gui", "exporter", "services", "deploy")
+_GROUPS_INSTALLED = ("gui", "exporter", "analysis", "services", "deploy")
 """The same in an installed package's tree: what a user runs, without the packages that these consist of."""
 _BUNDLE = "bundle-"
 _OWN = "mosaic-rl-"
