@@ -216,6 +216,21 @@ def test_checkpoint_and_artifact(folder: Path, telemetry: Telemetry) -> None:
             telemetry.artifact(path, "file")
 
 
+def test_a_checkpoint_says_the_mean_return(folder: Path, telemetry: Telemetry) -> None:
+    """Event and manifest have the mean of the last 20 returns that are numbers, and how many there were."""
+    telemetry.config({})
+    for number in range(30):
+        value = math.nan if number == 29 else float(number)
+        telemetry.episode(0, number, 5, value, terminated=True)
+    telemetry.write_checkpoint("a.bin", b"abc", 5, "final", {"more": 1})
+    told = {"mean_return_20": 19.0, "mean_return_episodes": 19}
+    announced = written(folder)[-1]
+    assert isinstance(announced, Checkpoint)
+    assert announced.data == {**told, "more": 1}
+    (entry,) = read_manifest(folder)
+    assert entry.items() >= told.items()
+
+
 def _write(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 

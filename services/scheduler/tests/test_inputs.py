@@ -1,6 +1,7 @@
 """Runs that begin with a checkpoint of another run: a real scheduler, real runs, real files."""
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from mosaic_contracts.services import PlayOrder, RunRequest
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.errors import InputUnusable
-from mosaic_scheduler.executors.run_files import listed_checkpoints, open_inside
+from mosaic_scheduler.executors.run_files import best_of, listed_checkpoints, open_inside
 
 pytestmark = pytest.mark.shared_stack
 
@@ -36,7 +37,8 @@ pathlib.Path("checkpoints").mkdir()
 entries = []
 for name, step in (("final", 20), ("early", 10)):
     pathlib.Path(f"checkpoints/{name}.bin").write_text(name + " of " + run["run_id"])
-    entries.append({"path": f"checkpoints/{name}.bin", "kind": "checkpoint", "step": step})
+    entry = {"path": f"checkpoints/{name}.bin", "kind": "checkpoint", "step": step, "mean_return_20": -step}
+    entries.append(entry)
 pathlib.Path("manifest.json").write_text(json.dumps({"v": 1, "artifacts": entries}))
 """
 
@@ -58,7 +60,8 @@ async def test_a_run_is_given_its_own_copy(stack: Stack) -> None:
     """Named by a run's beginning or its id, a checkpoint lies in the new run's folder, read-only, as a copy."""
     first = await trained(stack)
     source = stack.worker_file(first, "checkpoints/final.bin")
-    for given in (f"{first[:20]}/checkpoints/final.bin", first):  # without a path: the newest
+    newest = (f"{first[:20]}/checkpoints/final.bin", first, f"{first}/last")
+    for given in newest:  # without a path: the newest
         run = await stack.submit(**SPEC, worker="saves", parameters={"start": given})
         assert run.spec.parameters["start"] == f"{first}/checkpoints/final.bin"
         assert run.spec.parent == first
@@ -67,6 +70,8 @@ async def test_a_run_is_given_its_own_copy(stack: Stack) -> None:
         assert seen == ["inputs/start/final.bin", f"final of {first}", 0o444]
         copy = stack.worker_file(run.run_id, "inputs/start/final.bin")
         assert copy.stat().st_ino != source.stat().st_ino
+    run = await stack.submit(**SPEC, worker="saves", parameters={"start": f"{first}/best"})
+    assert run.spec.parameters["start"] == f"{first}/checkpoints/early.bin"
 
 
 @pytest.mark.broker
@@ -160,6 +165,29 @@ def test_a_fifo_is_no_file_and_blocks_nobody(tmp_path: Path) -> None:
     for text in ("{}", "[]", '{"artifacts": [{"kind": "checkpoint"}]}', "\xff"):
         (tmp_path / "manifest.json").write_text(text, encoding="latin-1")
         assert listed_checkpoints(tmp_path) == []
+
+
+def test_the_best_is_the_kept_one_else_the_highest_mean(tmp_path: Path) -> None:
+    """A mean that is no number counts for nothing; without any nobody knows which is the best."""
+    means: list[object] = [3.0, 7.0, math.nan, "9", None]
+    entries = [
+        {"path": str(n), "kind": "checkpoint", "step": n, "mean_return_20": mean}
+        for n, mean in enumerate(means)
+    ]
+    for entry in entries:
+        (tmp_path / str(entry["path"])).touch()
+    manifest = tmp_path / "manifest.json"
+
+    def best() -> str | None:
+        manifest.write_text(json.dumps({"artifacts": entries}))
+        found = best_of(listed_checkpoints(tmp_path))
+        return found.path if found else None
+
+    assert best() == "1"
+    entries[0]["reason"] = "best"
+    assert best() == "0"
+    del entries[:2]
+    assert best() is None
 
 
 @pytest.mark.broker

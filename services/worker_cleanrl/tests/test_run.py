@@ -93,7 +93,8 @@ def test_a_level_records_what_it_says(runs: Any, level: str, has: dict[str, bool
     assert len(steps) in (0, STEPS)
     assert all((step["observation"] is not None) == (level == "full") for step in steps)
     assert counts["metric"] > 0
-    assert counts["checkpoint"] == 10
+    kept = [c for c in of_type(finished.events, "checkpoint") if c["reason"] != "best"]
+    assert len(kept) == 10
 
 
 @all_algorithms
@@ -191,10 +192,11 @@ def test_checkpoints_load_safely(runs: Any, algorithm: str) -> None:
     """Every announced checkpoint is whole, has its digest, and loads without running code from it."""
     case = CASES[algorithm]
     finished = runs(algorithm, "episodes")
-    checkpoints = of_type(finished.events, "checkpoint")
+    announced = of_type(finished.events, "checkpoint")
+    checkpoints = [each for each in announced if each["reason"] != "best"]
     assert [c["reason"] for c in checkpoints] == ["periodic"] * (len(checkpoints) - 1) + ["final"]
     assert len(checkpoints) == 10
-    for checkpoint in checkpoints:
+    for checkpoint in [*checkpoints, *_newest_best(announced)]:
         path = finished.folder / checkpoint["path"]
         data = path.read_bytes()
         assert hashlib.sha256(data).hexdigest() == checkpoint["sha256"]
@@ -212,6 +214,37 @@ def test_checkpoints_load_safely(runs: Any, algorithm: str) -> None:
     for name in case.networks:
         weights = [state["networks"][name] for state in (first, last)]
         assert any(not torch.equal(weights[0][key], weights[1][key]) for key in weights[0]), name
+
+
+def _newest_best(announced: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The best checkpoint; each replaces the one before."""
+    return [each for each in announced if each["reason"] == "best"][-1:]
+
+
+def test_the_best_policy_is_kept(runs: Any) -> None:
+    """One file holds the policy with the highest mean of 20 returns, is seldom written, and says that mean."""
+    for level in ("episodes", "metrics"):  # at `metrics` the script's own curve tells the returns
+        announced = of_type(runs("ppo", level).events, "checkpoint")
+        best = [each for each in announced if each["reason"] == "best"]
+        assert {each["path"] for each in best} == {"checkpoints/best.pt"}
+        means = [each["data"]["mean_return_20"] for each in best]
+        assert means == sorted(means)
+        assert {each["data"]["mean_return_episodes"] for each in best} == {20}
+        written = [each["step"] for each in best if each["step"] < STEPS]
+        gaps = [later - step for step, later in zip(written, written[1:], strict=False)]
+        assert min(gaps, default=STEPS) >= STEPS // 50
+        others = [
+            each["data"]["mean_return_20"]
+            for each in announced
+            if each["data"].get("mean_return_episodes") == 20
+        ]
+        assert max(others) == means[-1]
+    returns = [
+        each["episode_return"] for each in of_type(runs("ppo", "episodes").events, "episode")
+    ]
+    final = of_type(runs("ppo", "episodes").events, "checkpoint")[-1]
+    assert final["data"]["mean_return_20"] == pytest.approx(np.mean(returns[-20:]))
+    assert final["data"]["normalizer"] is False
 
 
 def test_progress_reaches_the_end(runs: Any) -> None:

@@ -28,8 +28,8 @@ def evaluate(
     checkpoint: Annotated[
         str | None,
         typer.Argument(
-            help="Checkpoint: a path, a name without ending (`final`), or a step; default: the "
-            "newest."
+            help="Checkpoint: `best`, `last`, a path, a name without ending (`final`), or a step; "
+            "default: `last`."
         ),
     ] = None,
     episodes: Annotated[

@@ -14,7 +14,7 @@ from mosaic_cli.target import open_client
 from mosaic_cli.verbs.following import accompany
 from mosaic_client import light, reading
 from mosaic_client.stack_connection import StackConnection
-from mosaic_contracts.choices import RecordLevel
+from mosaic_contracts.choices import BEST, LAST, RecordLevel
 
 if TYPE_CHECKING:
     from mosaic_client import Client
@@ -35,8 +35,8 @@ def play(
     checkpoint: Annotated[
         str | None,
         typer.Argument(
-            help="Checkpoint: a path, a name without ending (`final`), or a step; default: the "
-            "newest."
+            help="Checkpoint: `best`, `last`, a path, a name without ending (`final`), or a step; "
+            "default: `last`."
         ),
     ] = None,
     episodes: Annotated[
@@ -114,11 +114,13 @@ def _play_yourself(
 
 
 def find_checkpoint(stack: StackConnection, run: light.RunFields, text: str) -> str:
-    """Path of a run's checkpoint by what a person calls it.
+    """Path of a run's checkpoint by what a person calls it; of `best` and `last` the stack knows the path.
 
     Raises:
         NothingFound: it has none that is called so.
     """
+    if text in (BEST, LAST):
+        return text
     announced = reading.artifacts(stack, run.run_id)
     known = [row for row in announced if row.kind == CHECKPOINT and row.exists]
     for row in known:

@@ -60,6 +60,6 @@ class PlayRequest(UserModel):
     as its parent."""
 
     checkpoint: str | None = None
-    """Path in the run's folder, e.g. `checkpoints/final.npz`; None: the newest checkpoint."""
+    """`best`, `last`, or a path in the run's folder, e.g. `checkpoints/final.npz`; None: the newest checkpoint."""
     overrides: dict[str, Any] = Field(default_factory=dict)
     """Fields of a RunSpec, as in a CloneRequest: `seed`, `episodes`, `pace`, `record`; `kind` may be `evaluate`."""

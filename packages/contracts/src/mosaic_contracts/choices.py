@@ -19,6 +19,8 @@ EVENT_TYPES = (
     "artifact_pruned",
 )
 """Types of events that MOSAIC itself defines."""
+BEST, LAST = "best", "last"
+"""Names of a run's checkpoints: the one with the highest mean return, and the newest one."""
 SECRET_NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
 
 

@@ -159,8 +159,9 @@ class Checkpoint(_Record, array_like=True, tag=int(Kind.CHECKPOINT)):
     sha256: str
     bytes: int
     reason: str
-    """`periodic`, `final`, `stop`."""
+    """`periodic`, `best`, `stop`, `final`, or `imported`."""
     data: dict[str, Any] = {}
+    """What a worker says of it, and the mean return of the episodes before it (`mosaic_contracts.checkpoints`)."""
 
 
 class Artifact(_Record, array_like=True, tag=int(Kind.ARTIFACT)):

@@ -5,10 +5,9 @@ import sqlite3
 
 import msgspec
 
+from mosaic_contracts.checkpoints import RECENT_EPISODES
 from mosaic_contracts.wire import Checkpoint
 from mosaic_store.batch_summary import BatchSummary
-
-RECENT_EPISODES = 20
 
 Recent = list[tuple[int, int, float]]
 """(attempt, seq of the end, return), in that order."""

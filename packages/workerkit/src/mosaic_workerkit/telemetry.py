@@ -5,11 +5,13 @@ after it, types as the wire promises them. Calls come from one thread of one pro
 """
 
 import json
+import math
 import os
 import re
 import sys
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +21,7 @@ import msgspec
 import numpy as np
 
 from mosaic_base.atomic import atomic_file, replace_file
+from mosaic_contracts.checkpoints import MEAN_EPISODES, MEAN_RETURN, RECENT_EPISODES
 from mosaic_contracts.compat import Self
 from mosaic_contracts.launch import KEPT_NOTES_FILE, NOTES_FILE, SPEC_FILE, RunFile
 from mosaic_contracts.runs import StoredSpec
@@ -131,6 +134,8 @@ class Telemetry:
         self._action_space: Space | None = None
         self._deprecated: set[str] = set()
         """Calls in an old form that were warned of."""
+        self.recent_returns: deque[float] = deque(maxlen=RECENT_EPISODES)
+        """Returns of the last episodes. `episode` adds them; add to it yourself where episodes are not recorded."""
 
     @classmethod
     def open(cls, run_dir: str | Path) -> Self:
@@ -409,6 +414,7 @@ class Telemetry:
                 self.note(NO_EPISODE, None)
         # plain numbers only: nothing in it could be refused later, so it is not read back, which would double its cost
         self._append(_encode(record))
+        self.recent_returns.append(record.episode_return)
 
     def config(self, data: Mapping[str, Any]) -> None:
         """Record the configuration that really runs. It is the first event, recorded once."""
@@ -479,6 +485,8 @@ class Telemetry:
     ) -> None:
         """Announce a checkpoint that is complete on disk (see `write_checkpoint`).
 
+        The event says the mean return of the last episodes, too.
+
         Raises:
             ArtifactPathRefused: outside the run folder, absent, or no regular file.
         """
@@ -490,10 +498,10 @@ class Telemetry:
                 f"{where} is a folder; a checkpoint is one file, announce a folder as an artifact"
             )
         _check_range(int(step))
-        facts = (where, int(step), digest, size, reason, dict(data or {}))
-        self._list(
-            where, kind="checkpoint", size=size, digest=digest, step=int(step), reason=reason
-        )
+        told = self._mean_return()
+        facts = (where, int(step), digest, size, reason, {**told, **(data or {})})
+        more = {"step": int(step), "reason": reason, **told}
+        self._list(where, kind="checkpoint", size=size, digest=digest, **more)
         self._fact(Checkpoint(self.next_seq, self._dt(), *facts))
 
     def write_checkpoint(
@@ -510,7 +518,7 @@ class Telemetry:
             path: below the run folder.
             write: the content, or a function that writes it into the path that it is given.
             step: environment steps of the run so far.
-            reason: `periodic`, `stop` or `final`.
+            reason: `periodic`, `best`, `stop` or `final`.
 
         Raises:
             OSError: the disk refused; no half file is left.
@@ -605,6 +613,13 @@ class Telemetry:
             DeprecationWarning,
             stacklevel=3,
         )
+
+    def _mean_return(self) -> dict[str, Any]:
+        """Mean return of the last episodes as a checkpoint names it; empty without one that is a number."""
+        finite = [value for value in self.recent_returns if math.isfinite(value)]
+        if not finite:
+            return {}
+        return {MEAN_RETURN: math.fsum(finite) / len(finite), MEAN_EPISODES: len(finite)}
 
     def _dt(self) -> int:
         return (_monotonic_ns() - self._t0_ns) // 1000

@@ -7,6 +7,7 @@ a stand-in here.
 import pickle
 import zipfile
 from collections import OrderedDict
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,12 @@ class SavedState(PeerModel):
     @property
     def has_observation_statistics(self) -> bool:
         """Whether the script normalised observations, and their statistics are here."""
-        return any(name.rpartition(".")[2] == OBSERVATIONS for name in self.normalizers)
+        return has_observation_statistics(self.normalizers)
+
+
+def has_observation_statistics(normalizers: Mapping[str, Any]) -> bool:
+    """Whether statistics of observations are among those of a checkpoint, by the names that they have there."""
+    return any(name.rpartition(".")[2] == OBSERVATIONS for name in normalizers)
 
 
 def read_saved(path: Path) -> SavedState:

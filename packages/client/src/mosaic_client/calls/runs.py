@@ -279,7 +279,7 @@ def play(
 
     Args:
         run_id: id of the run that learned.
-        checkpoint: path of a checkpoint in its folder; None: the newest.
+        checkpoint: `best`, `last`, or the path of a checkpoint in its folder; None: the newest.
         idempotency_key: as for `submit`.
         **overrides: fields of a RunSpec, as for `clone`.
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from mosaic_base.nearest import nearest_names
+from mosaic_contracts.choices import BEST, LAST
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
@@ -13,12 +14,20 @@ from mosaic_contracts.worker import WorkerDescription
 from mosaic_scheduler.admission.check import Check, wrong
 from mosaic_scheduler.errors import InputUnusable
 from mosaic_scheduler.executors.inputs import RunInput, given, inputs_of, references
-from mosaic_scheduler.executors.run_files import listed_checkpoints, open_inside
+from mosaic_scheduler.executors.run_files import (
+    ListedCheckpoint,
+    best_of,
+    listed_checkpoints,
+    open_inside,
+)
 from mosaic_scheduler.runs.store import RunStore
 
 _BEGINNING = re.compile(r"^[0-7][0-9A-HJKMNP-TV-Z]{3,25}$")
 _SHOWN = 5
-_HOW = "Write RUN/PATH, e.g. RUN/checkpoints/final.npz (`./mosaic artifacts RUN` lists them), or an absolute path."
+_HOW = (
+    "Write RUN/best, RUN/last, RUN/PATH, e.g. RUN/checkpoints/final.npz (`./mosaic artifacts RUN` lists them), or an "
+    "absolute path."
+)
 
 
 class InputResolution:
@@ -31,7 +40,9 @@ class InputResolution:
     async def resolve(
         self, spec: RunSpec, description: WorkerDescription
     ) -> tuple[RunSpec, list[Check]]:
-        """The spec with whole references (`RUN` alone: its newest checkpoint), and what is wrong with the others.
+        """The spec with whole references, and what is wrong with the others.
+
+        `RUN` and `RUN/last` mean its newest checkpoint, `RUN/best` the one with the highest mean return.
 
         A run that names no parent has the run of its first checkpoint as its parent.
         """
@@ -63,8 +74,10 @@ class InputResolution:
         start, _, path = value.partition("/")
         run_id = await self._run(start, value)
         folder = self._runs / run_id
-        if not path:
+        if path in ("", LAST):
             path = await asyncio.to_thread(_newest, folder, run_id)
+        elif path == BEST:
+            path = await asyncio.to_thread(_best, folder, run_id)
         await asyncio.to_thread(_require, folder, run_id, path)
         return RunInput(parameter, run_id, path)
 
@@ -81,12 +94,26 @@ class InputResolution:
 
 
 def _newest(folder: Path, run_id: str) -> str:
+    return _listed(folder, run_id)[-1].path
+
+
+def _best(folder: Path, run_id: str) -> str:
+    best = best_of(_listed(folder, run_id))
+    if best is None:
+        raise InputUnusable(
+            f"Run {run_id} does not say which of its checkpoints is the best: none of them has a mean return. Take "
+            f"{run_id}/last, or name one by its path."
+        )
+    return best.path
+
+
+def _listed(folder: Path, run_id: str) -> list[ListedCheckpoint]:
     known = listed_checkpoints(folder)
     if not known:
         raise InputUnusable(
             f"Run {run_id} has no checkpoint (yet): it saves one at its end, at a stop, and now and then in between."
         )
-    return known[-1].path
+    return known
 
 
 def _require(folder: Path, run_id: str, path: str) -> None:

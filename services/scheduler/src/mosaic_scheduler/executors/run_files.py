@@ -1,11 +1,13 @@
 """Files in a run's folder, which its worker wrote: no link and no `..` leads out of it."""
 
 import json
+import math
 import os
 import stat
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from mosaic_contracts.checkpoints import MEAN_RETURN, REASON_BEST
 from mosaic_contracts.launch import MANIFEST_FILE
 from mosaic_scheduler.errors import InputUnusable
 
@@ -47,6 +49,20 @@ class ListedCheckpoint(NamedTuple):
     """In the run's list."""
     path: str
     """Relative to the run's folder."""
+    mean_return: float | None = None
+    """Mean return of the last episodes before it; None: nothing says it."""
+    is_kept_best: bool = False
+    """Whether its worker keeps it as the best one."""
+
+
+def best_of(known: list[ListedCheckpoint]) -> ListedCheckpoint | None:
+    """The best checkpoint of a run: the one that its worker keeps as such, else that with the highest mean return.
+
+    None: nothing is said of how good any of them is.
+    """
+    kept = [each for each in known if each.is_kept_best]
+    rated = [each for each in kept or known if each.mean_return is not None]
+    return max(rated, key=lambda each: (each.mean_return or 0.0, each), default=None)
 
 
 def listed_checkpoints(run_dir: Path) -> list[ListedCheckpoint]:
@@ -60,13 +76,20 @@ def listed_checkpoints(run_dir: Path) -> list[ListedCheckpoint]:
                 int(entry.get("step") or 0),
                 place,
                 str(entry["path"]),
+                _number(entry.get(MEAN_RETURN)),
+                entry.get("reason") == REASON_BEST,
             )
             for place, entry in enumerate(entries)
             if entry["kind"] == "checkpoint" and _is_there(run_dir, str(entry["path"]))
         ]
     except (InputUnusable, OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
-    return sorted(found)
+    return sorted(found, key=lambda each: each[:4])
+
+
+def _number(value: object) -> float | None:
+    is_number = isinstance(value, int | float) and math.isfinite(value)
+    return float(value) if is_number else None  # type: ignore[arg-type]  # a number
 
 
 def _is_there(run_dir: Path, path: str) -> bool:

@@ -6,10 +6,12 @@ from typing import Any
 
 import gymnasium
 
+from mosaic_contracts.checkpoints import NORMALIZER, REASON_BEST
 from mosaic_contracts.spec import RunSpec
 from mosaic_gymkit.clips import ClipRecorder
 from mosaic_gymkit.live import LiveView
 from mosaic_gymkit.recording import StepBatch, is_watchable
+from mosaic_worker_cleanrl.launch.best import BEST_PATH, BestReturn
 from mosaic_worker_cleanrl.launch.checkpoint import (
     collect_state,
     has_networks,
@@ -19,6 +21,7 @@ from mosaic_worker_cleanrl.launch.checkpoint import (
 from mosaic_worker_cleanrl.launch.stop import GracefulStop
 from mosaic_worker_cleanrl.launch.warm_start import begin_with
 from mosaic_worker_cleanrl.plan import ScriptPlan
+from mosaic_worker_cleanrl.saved import has_observation_statistics
 from mosaic_workerkit.control import StopFlag
 from mosaic_workerkit.telemetry import NO_EPISODE, Telemetry
 
@@ -59,6 +62,7 @@ class ScriptSession:
         self._progress: Callable[..., None] = telemetry.progress
         self._training: Any = None
         """The vector environment that trains: the first one that is reset. A later one evaluates."""
+        self._best = BestReturn(telemetry.run_dir, plan.total_steps)
         self._next_checkpoint = plan.checkpoint_every_steps
         self._patience_steps = self._patience()
         self._next_look = min(self._next_checkpoint, self._patience_steps)
@@ -78,6 +82,7 @@ class ScriptSession:
     def episode_ended(self, length: int, episode_return: float) -> None:
         """Take note of an episode of an environment; its curves are the script's own."""
         self.note_episode()
+        self._look_at_return()
 
     def note_episode(self) -> None:
         """Take back the note that no episode has ended."""
@@ -85,6 +90,18 @@ class ScriptSession:
         if self._is_noted:
             self._is_noted = False
             self.telemetry.note(NO_EPISODE, None)
+
+    def note_return(self, episode_return: float) -> None:
+        """Take note of a return that the script reports, where episodes themselves are not recorded."""
+        self.note_episode()
+        if not self.spec.record.has_episodes:
+            self.telemetry.recent_returns.append(episode_return)
+            self._look_at_return()
+
+    def _look_at_return(self) -> None:
+        """Save at the next step if the policy is the best so far."""
+        if self._best.is_due(self.global_step, self.telemetry.recent_returns):
+            self._next_look = 0
 
     def before_reset(self, envs: Any) -> None:
         """Safe point: networks exist, nothing was trained since the last step."""
@@ -119,12 +136,25 @@ class ScriptSession:
         self._progress(step)
 
     def _look_up(self, step: int) -> None:
+        if self._best.is_due(step, self.telemetry.recent_returns):
+            self._save_best(step)
         if step >= self._next_checkpoint:
             self._next_checkpoint = step + self.plan.checkpoint_every_steps
             self._save_periodic()
         if step >= self._patience_steps:
             self._complain()
         self._next_look = min(self._next_checkpoint, self._patience_steps)
+
+    def _save_best(self, step: int) -> None:
+        """Replace the best checkpoint; a full disk costs this one and not the training."""
+        try:
+            if self._save(self._collect(), REASON_BEST, BEST_PATH):
+                self._best.saved(step)
+        except OSError as error:
+            self._best.failed(step)
+            self._warn_unsaved(
+                f"The best checkpoint so far, of step {step}", error, "a later one is tried"
+            )
 
     def safe_point(self) -> None:
         """Stop here if that was asked for.
@@ -136,29 +166,45 @@ class ScriptSession:
             self._stop_here()
 
     def save(self, reason: str) -> bool:
-        """Write and announce a checkpoint of everything the script holds; False when it holds no network yet.
+        """Write and announce the last checkpoint of everything the script holds, and the best one if it is that.
+
+        Returns:
+            False when the script holds no network yet.
 
         Raises:
             OSError: the disk refused.
         """
+        state = self._collect()
+        if self._best.is_beaten(self.telemetry.recent_returns):
+            self._save(state, REASON_BEST, BEST_PATH)
+            self._best.saved(self.global_step)
+        return self._save(state, reason)
+
+    def _collect(self) -> dict[str, Any] | None:
+        """Everything the script holds; None when it holds no network yet."""
         if not has_networks(self.variables):
-            return False
-        state = collect_state(
+            return None
+        return collect_state(
             self.spec,
             self.global_step,
             self.variables,
             wrappers=self.plan.wrappers,
             spaces=self.plan.spaces,
         )
-        path = Path("checkpoints") / f"step-{self.global_step:012d}-{reason}.pt"
+
+    def _save(self, state: dict[str, Any] | None, reason: str, path: Path | None = None) -> bool:
+        if state is None:
+            return False
+        name = f"step-{self.global_step:012d}-{reason}.pt"
         self.telemetry.write_checkpoint(
-            path,
+            path or Path("checkpoints") / name,
             lambda draft: save_state(state, draft),
             self.global_step,
             reason,
             {
                 "networks": sorted(state["networks"]),
                 "optimizers": sorted(state["optimizers"]),
+                NORMALIZER: has_observation_statistics(state["normalizers"]),
             },
         )
         return True
@@ -166,14 +212,20 @@ class ScriptSession:
     def _save_periodic(self) -> None:
         """A disk that is full now may have room later: that costs a checkpoint and not the training."""
         try:
-            self.save("periodic")
+            self._save(self._collect(), "periodic")
         except OSError as error:
-            self.telemetry.log(
-                "warning",
-                f"The checkpoint at step {self.global_step} could not be written: {error}. Make room on the disk; "
-                f"the next one is tried at step {self._next_checkpoint}.",
-                {"global_step": self.global_step},
+            self._warn_unsaved(
+                f"The checkpoint at step {self.global_step}",
+                error,
+                f"the next one is tried at step {self._next_checkpoint}",
             )
+
+    def _warn_unsaved(self, what: str, error: OSError, then: str) -> None:
+        self.telemetry.log(
+            "warning",
+            f"{what} could not be written: {error}. Make room on the disk; {then}.",
+            {"global_step": self.global_step},
+        )
 
     def _stop_here(self) -> None:
         if not self.save("stop"):

@@ -59,7 +59,7 @@ def writer_hooks(session: ScriptSession, folder: Path | None) -> Iterator[None]:
             value = scalar_value.item() if hasattr(scalar_value, "item") else scalar_value
             record_metric(tag, global_step, value)
             if tag == _RETURN:  # at level `metrics` nothing else says that an episode has ended
-                session.note_episode()
+                session.note_return(value)
             if folder is not None:
                 original(writer, tag, scalar_value, global_step, *args, **kwargs)
             session.safe_point()

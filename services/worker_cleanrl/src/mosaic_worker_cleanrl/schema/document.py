@@ -36,7 +36,7 @@ _FILES = {
 _START = {
     "type": ["string", "null"],
     "default": None,
-    "description": "Checkpoint: RUN/PATH, RUN for its newest one, or an absolute path. A play acts with it. A training "
+    "description": "Checkpoint: RUN/best, RUN/last, RUN/PATH, or an absolute path. A play acts with it. A training "
     "begins with its weights, optimizers and normalisers (warm start); counters and schedules begin new",
     "x-group": "run",
     CHECKPOINT_MARK: True,
