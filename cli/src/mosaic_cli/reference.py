@@ -98,10 +98,11 @@ def _find_by_name(candidates: Iterator[light.RunFields], text: str) -> light.Run
 
 
 def parse_parameter(text: str) -> "tuple[str, ParameterValue]":
-    """`key=value`; the value is JSON where it is a JSON scalar (`0.5`, `true`, `null`, `"1"`), else text.
+    """`key=value`; the value is JSON where it is a JSON scalar (`0.5`, `true`, `null`, `"1"`), else text. A JSON object
+    is text too: some parameters take one.
 
     Raises:
-        ValueRefused: no key, or a list or an object.
+        ValueRefused: no key, or a list.
     """
     key, equals, raw = text.partition("=")
     if not equals or not key.strip():
@@ -112,7 +113,9 @@ def parse_parameter(text: str) -> "tuple[str, ParameterValue]":
         value = json.loads(raw, parse_constant=_refuse_constant)
     except ValueError:
         value = raw
-    if isinstance(value, list | dict):
+    if isinstance(value, dict):
+        value = raw
+    if isinstance(value, list):
         raise ValueRefused(
             f"{key} takes one value (a number, true, false, null or text), not {raw}."
         )

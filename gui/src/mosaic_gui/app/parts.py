@@ -16,6 +16,7 @@ from mosaic_gui.controllers.keyring_client import KeyringClient
 from mosaic_gui.controllers.launch import LaunchController
 from mosaic_gui.controllers.layouts import LayoutController
 from mosaic_gui.controllers.live_frames import LiveFramesController
+from mosaic_gui.controllers.play import PlayController
 from mosaic_gui.controllers.preferences import PreferenceStore
 from mosaic_gui.controllers.replay import ReplayController
 from mosaic_gui.controllers.run_actions import RunActions
@@ -33,6 +34,7 @@ from mosaic_gui.viewmodels.frame_clock import FrameClock
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.viewmodels.play import PlayModel
 from mosaic_gui.viewmodels.player import PlayerModel
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.stage import StageModel
@@ -80,6 +82,7 @@ class ClientParts(QObject):
         self.agents = AgentsModel(self.launch, self)
         self.watch = WatchModel(self.store, self)
         self.stage = StageModel(self.store, self.watch, self)
+        self.play = PlayModel(self.store, self.watch, self.stage, self)
         self.beliefs = BeliefsModel(self.store, self.watch, self)
         self.episodes, self.player = EpisodesModel(self), PlayerModel(self)
         self.trained = TrainedModel(self.store, self.agents, self)
@@ -97,6 +100,7 @@ class ClientParts(QObject):
         self.beliefs_controller = BeliefsController(self.beliefs, self)
         self.stage_controller = StageController(self.stage, self.watch, self)
         self.live_frames = LiveFramesController(self.stage, self)
+        self.play_controller = PlayController(self.play, self)
         self.replay_controller = ReplayController(self.episodes, self.player, self)
         self.checkpoints = CheckpointController(self.launch, self.trained, self)
         self.trash_controller = TrashController(self.trash_runs, self)
@@ -116,6 +120,7 @@ class ClientParts(QObject):
             self.beliefs_controller,
             self.stage_controller,
             self.live_frames,
+            self.play_controller,
             self.replay_controller,
             self.checkpoints,
             self.trash_controller,

@@ -118,6 +118,7 @@ class Wiring(QObject):
         page.stage.shown.connect(parts.stage_controller.show)
         page.stage.shown.connect(parts.live_frames.show)
         page.stage.offer_replay()
+        page.stage.offer_play(parts.play)
         page.stage.replay_wanted.connect(lambda: self.navigator.replay_run(parts.watch.run_id))
         page.replay_wanted.connect(self.navigator.replay)
         page.pick_wanted.connect(self.navigator.replay_run)

@@ -3,7 +3,7 @@
 from PyQt6.QtCore import QObject
 from PyQt6.QtGui import QImage
 
-from mosaic_contracts.frames import EnvironmentFrame, WatchFrames
+from mosaic_contracts.frames import EnvironmentFrame
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.net.pictures import PictureDecoder
@@ -52,7 +52,7 @@ class LiveFramesController(Controller):
         wanted = model.run_id if self._shown and model.wants_frames else ""
         before, self._asked = self._asked, wanted
         if wanted:
-            frames.watch(WatchFrames(run_id=wanted, env=model.env, smooth=model.is_smooth))
+            frames.watch(model.request)
         if before and wanted != before:
             self._decoder.clear()
             frames.unwatch(before)  # last, because without a watched run the connection closes

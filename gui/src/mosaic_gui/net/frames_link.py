@@ -16,6 +16,7 @@ from mosaic_contracts.frames import (
     decode_frame,
     decode_head,
 )
+from mosaic_contracts.play import Act, Acted, ActRefused
 from mosaic_gui.net.backoff import retry_backoff
 from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.websocket import drop_socket, fault_words, new_socket, open_socket
@@ -36,6 +37,12 @@ class FramesLink(QObject):
     """Run id and why its frames do not come now; the stream goes on trying."""
     promised = pyqtSignal(str)
     """The worker of this run was asked and has promised frames."""
+    acted = pyqtSignal(str, int)
+    """Run id, and the number up to which its worker has all inputs."""
+    refused = pyqtSignal(object)
+    """An ActRefused."""
+    lost = pyqtSignal(str)
+    """The connection is lost, and why; it is opened again."""
 
     def __init__(self, location: StackLocation, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -80,6 +87,13 @@ class FramesLink(QObject):
         self._send(UnwatchFrames(run_id=run_id))
         if not self._wanted:
             self._close()
+
+    def act(self, act: Act) -> bool:
+        """Send an input of a person to a run; False: there is no connection now, and nothing waits for one."""
+        if self._socket is None or not self._is_open:
+            return False
+        self._socket.sendTextMessage(act.model_dump_json())
+        return True
 
     def move_to(self, location: StackLocation) -> None:
         """Use another address or token from now on."""
@@ -146,6 +160,11 @@ class FramesLink(QObject):
             said = json.loads(text)
             if said["op"] == "watching":
                 self.promised.emit(FramesAsked.model_validate(said).run_id)
+            elif said["op"] == "acted":
+                acted = Acted.model_validate(said)
+                self.acted.emit(acted.run_id, acted.number)
+            elif said["op"] == "refused":
+                self.refused.emit(ActRefused.model_validate(said))
             elif said["op"] == "problem":
                 self._on_problem(FramesProblem.model_validate(said))
         except (ValueError, KeyError, TypeError):
@@ -192,6 +211,7 @@ class FramesLink(QObject):
         if not (gives_up or is_old):
             self._again.start(round(self._backoff.next_s() * 1000))
         words = tr("Frames do not come: {why}.", why=reason.rstrip("."))
+        self.lost.emit(words)
         for run_id in list(self._wanted):
             self.failed.emit(run_id, words)
         if gives_up or is_old:

@@ -39,6 +39,7 @@ class FirstView(QObject):
             if self._arguments.watch:
                 client.stage.set_on(True)
                 client.layouts.apply(HUMAN)
+                client.play.capture_soon()
                 if self._arguments.env:
                     client.stage.changed.connect(self._choose_env)
                     client.stage.frame_changed.connect(self._choose_env)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from mosaic_contracts.live import Ended, Hello, Missed, Pong, ProblemFrame, RunChanged, Snapshot
+from mosaic_contracts.play import PLAY_STATE
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunKind
@@ -81,6 +82,8 @@ class Followed:
     """Types of the namespaced events that it has: panels for them appear with the first."""
     tracked: TrackedRun | None = None
     """The run at its tracker, as it reported last."""
+    play_state: dict[str, Any] | None = None
+    """The newest event that says what a play waits for."""
     artifacts: int = 0
     """Announcements of files, also of those that went again; grows when there is a reason to ask for the list."""
     newest_step: dict[str, Any] | None = None
@@ -116,6 +119,10 @@ class Followed:
                 self.extras |= {kind}
                 if kind == TRACKING_RUN:
                     self._take_tracked(event["data"])
+                elif kind == PLAY_STATE:
+                    known = self.play_state
+                    is_newer = known is None or _place(event) > _place(known)
+                    self.play_state = event if is_newer else known
         del self.log_events[:-MOST_LOG_EVENTS]
         return grown, other
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from PyQt6.QtCore import QObject, pyqtSignal
 from PyQt6.QtGui import QImage
 
-from mosaic_contracts.frames import EnvironmentFrame
+from mosaic_contracts.frames import FASTEST_FPS, MAX_FPS, EnvironmentFrame, WatchFrames
 from mosaic_contracts.grid import Grid
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr
@@ -46,6 +46,8 @@ class StageModel(QObject):
         """Whether the user wants to watch running runs."""
         self.is_smooth = False
         """Whether drawing may slow the run down."""
+        self.is_joined = False
+        """Whether a person acts, or is about to, where a policy acts too."""
         self.prefers_grid = False
         self.env = 0
         self.frame: EnvironmentFrame | None = None
@@ -60,7 +62,7 @@ class StageModel(QObject):
         self.is_scrubbed = False
         """The user has chosen an earlier step; live steps do not replace it."""
         self.rate, self.delays = FrameRate(), PaintDelays()
-        self._was_wanted = False
+        self._was_wanted = (False, False)
         watch.run_replaced.connect(self._on_replaced)
 
     @property
@@ -113,9 +115,30 @@ class StageModel(QObject):
         return run is not None and run.state.has_process and not run.state.is_final
 
     @property
+    def is_played(self) -> bool:
+        """Whether a person acts in the run, so that all of its frames are wanted."""
+        followed = self._store.followed.get(self.run_id)
+        play = followed.config.get("play") if followed is not None else None
+        return isinstance(play, dict) and (self.is_joined or not play.get("has_policy"))
+
+    def set_joined(self, on: bool) -> None:
+        """A person acts in a play of a policy, or does no more."""
+        if on is not self.is_joined:
+            self.is_joined = on
+            self.wanted_changed.emit()
+            self.changed.emit()
+
+    @property
     def wants_frames(self) -> bool:
-        """Whether frames are to be requested while the stage is visible."""
-        return self.is_on and self.is_running
+        """Whether frames are to be requested while the stage is visible. One that a person plays is always shown."""
+        return (self.is_on or self.is_played) and self.is_running
+
+    @property
+    def request(self) -> WatchFrames:
+        """The request for frames: all of them where a person plays."""
+        fps = FASTEST_FPS if self.is_played else MAX_FPS
+        smooth = self.is_smooth or self.is_played
+        return WatchFrames(run_id=self.run_id, env=self.env, fps=fps, smooth=smooth)
 
     @property
     def wants_steps(self) -> bool:
@@ -137,7 +160,7 @@ class StageModel(QObject):
         if self.frame is None:
             return []
         rate = self.rate.per_second(time.monotonic())
-        shown = wording.number(round(rate, 1), 3) if self.is_running and self.is_on else "–"
+        shown = wording.number(round(rate, 1), 3) if self.wants_frames else wording.NOTHING
         return [*frame_facts(self.frame, action_names(self.grid)), (tr("Frames/s"), shown)]
 
     @property
@@ -170,8 +193,9 @@ class StageModel(QObject):
                 tr("Recorded episodes can be replayed, step by step."),
             )
         if not self.is_running:
-            return tr("{environment} is drawn here once the run has started.", environment=name), ""
-        if not self.is_on:
+            words = tr("{environment} is drawn here once the run has started.", environment=name)
+            return words, run.waiting_reason or ""
+        if not self.wants_frames:
             return (
                 tr("The live view is off."),
                 tr("While nobody watches, the run draws nothing and loses no time."),
@@ -269,7 +293,7 @@ class StageModel(QObject):
 
     def _on_replaced(self) -> None:
         self._clear_frame()
-        self.place, self.is_scrubbed, self.env = None, False, 0
+        self.place, self.is_scrubbed, self.env, self.is_joined = None, False, 0, False
         self._look()
         self.wanted_changed.emit()
 
@@ -277,6 +301,7 @@ class StageModel(QObject):
         followed = self._store.followed.get(self.run_id)
         self.grid = world_of(followed.config) if followed else None
         self.changed.emit()
-        if self.wants_frames is not self._was_wanted:
-            self._was_wanted = self.wants_frames
+        wanted = self.wants_frames, self.is_played
+        if wanted != self._was_wanted:
+            self._was_wanted = wanted
             self.wanted_changed.emit()

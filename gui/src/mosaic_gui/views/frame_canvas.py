@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from PyQt6.QtCore import QRectF, QSize, Qt, pyqtSignal
-from PyQt6.QtGui import QColor, QImage, QPainter, QPaintEvent
+from PyQt6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
 from PyQt6.QtWidgets import QSizePolicy, QWidget
 
 from mosaic_contracts.grid import Grid
@@ -37,6 +37,8 @@ class FrameCanvas(QWidget):
         self._span = 1.0
         self.is_faded = False
         """Whether what is shown is older than what was asked for."""
+        self._is_framed = False
+        self._strip = 0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName(name)
 
@@ -73,12 +75,24 @@ class FrameCanvas(QWidget):
             self.is_faded = on
             self.update()
 
+    def set_framed(self, on: bool) -> None:
+        """Frame the picture, or the place of it: it has the keyboard."""
+        if on is not self._is_framed:
+            self._is_framed = on
+            self.update()
+
+    def set_strip(self, height: int) -> None:
+        """Keep a strip of this height free above the picture."""
+        if height != self._strip:
+            self._strip = height
+            self.update()
+
     def sizeHint(self) -> QSize:
         return QSize(360, 300)
 
     def paintEvent(self, _event: QPaintEvent | None) -> None:
         painter = QPainter(self)
-        room = QRectF(self.rect()).adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
+        room = QRectF(self.rect()).adjusted(MARGIN, MARGIN + self._strip, -MARGIN, -MARGIN)
         if room.width() < 1 or room.height() < 1:
             return
         if self.is_faded:
@@ -90,6 +104,11 @@ class FrameCanvas(QWidget):
             draw_world(painter, room, self._grid, self._place)
         elif self._values:
             self._paint_values(painter, room)
+        if self._is_framed:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(QColor(current().accent), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(3, 3, -3, -3), 6, 6)
         painter.end()
         self.painted.emit()
 

@@ -6,11 +6,15 @@ from PyQt6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from mosaic_gui.state.form_field import FieldKind, FormField
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.icon import icon
+from mosaic_gui.viewmodels.play import PlayModel
 from mosaic_gui.viewmodels.stage import Picture, StageModel
 from mosaic_gui.views.bases import VisibilityFrame
 from mosaic_gui.views.facts_strip import FactsStrip
-from mosaic_gui.views.frame_canvas import MARGIN, FrameCanvas
+from mosaic_gui.views.frame_canvas import MARGIN
 from mosaic_gui.views.number_box import NumberBox
+from mosaic_gui.views.play_bar import PlayBar
+from mosaic_gui.views.play_canvas import PlayCanvas
+from mosaic_gui.views.play_side import PlaySide
 from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.text import ElidedLabel, IconLabel, button, label
 
@@ -36,7 +40,9 @@ class StageView(VisibilityFrame):
         self.setObjectName("stage")
         self._model = model
         self._parts = QStackedWidget()
-        self.canvas = FrameCanvas(tr("Environment"))
+        self.canvas = PlayCanvas(tr("Environment"))
+        self._play: PlayModel | None = None
+        self._play_bar: PlayBar | None = None
         self.facts = FactsStrip(tr("The newest frame"))
         self.bar = StageBar(model)
         self._problem = label("", "small", wraps=True)
@@ -60,6 +66,21 @@ class StageView(VisibilityFrame):
         self.bar.offers_replay = True
         self.refresh()
 
+    def offer_play(self, play: PlayModel) -> None:
+        """Let a person act in a run that takes inputs."""
+        self._play = play
+        self._middle.addWidget(PlaySide(play))
+        self._play_bar = PlayBar(play)
+        self._controls.insertWidget(0, self._play_bar, 1)
+        self.bar.offer_again(play)
+        canvas = self.canvas
+        canvas.pressed.connect(play.press)
+        canvas.released.connect(play.release)
+        canvas.captured.connect(play.set_captured)
+        play.capture_wanted.connect(lambda: canvas.setFocus(Qt.FocusReason.OtherFocusReason))
+        play.changed.connect(self._show_play)
+        self._show_play()
+
     def set_large(self, on: bool) -> None:
         """Set whether the stage keeps its space while there is no picture."""
         self.is_large = on
@@ -67,7 +88,7 @@ class StageView(VisibilityFrame):
 
     def refresh(self) -> None:
         """Shrink to one line where there is no picture."""
-        has = self._model.has_picture
+        has = self._is_drawn
         without = self._empty if self.is_large else self._words
         self._parts.setCurrentWidget(self._drawn if has else without)
         takes_room = has or self.is_large
@@ -76,7 +97,7 @@ class StageView(VisibilityFrame):
         is_low = window is not None and window.height() < LOW_WINDOW
         least = LOW_HEIGHT if is_low else LEAST_HEIGHT
         self.setMinimumHeight(least if takes_room else LINE_HEIGHT)
-        self.bar.refresh()
+        self._refresh_foot()
         self._explain()
         self._show_frame()
 
@@ -90,10 +111,37 @@ class StageView(VisibilityFrame):
             self.canvas.show_values(model.frame.values or [])
         else:
             self.canvas.show_nothing()
-        facts = model.facts
+        facts, help_words = model.facts, model.help_words
+        if self._play is not None:
+            facts += self._play.facts if facts else []
+            help_words = f"{help_words}\n{self._play.help_words}".strip()
         self.facts.setVisible(bool(facts))
-        self.facts.help = model.help_words
+        self.facts.help = help_words
         self.facts.show_facts(facts)
+
+    def _refresh_foot(self) -> None:
+        self.bar.refresh()
+        bars = [self.bar, *([self._play_bar] if self._play_bar is not None else [])]
+        self._foot.setVisible(any(not bar.isHidden() for bar in bars))
+
+    @property
+    def _is_drawn(self) -> bool:
+        """Whether there is a picture, or a person plays without one."""
+        is_played = self._play is not None and self._play.is_played
+        return is_played or self._model.has_picture
+
+    def _show_play(self) -> None:
+        """Show what is asked of the player, and let the picture read the keyboard, or not."""
+        play = self._play
+        if play is None:
+            return
+        self.canvas.set_takes_keys(play.takes_keys, play.means)
+        headline, more = play.headline
+        self.canvas.show_notice(headline, more, calls=play.calls)
+        if (self._parts.currentWidget() is self._drawn) is not self._is_drawn:
+            self.refresh()
+        else:
+            self._refresh_foot()
 
     def _make_drawn(self) -> QWidget:
         made = QWidget()
@@ -102,12 +150,20 @@ class StageView(VisibilityFrame):
         column.setSpacing(4)
         self._problem.setContentsMargins(MARGIN, 8, MARGIN, 0)
         column.addWidget(self._problem)
-        column.addWidget(self.canvas, 1)
+        self._middle = QHBoxLayout()
+        self._middle.setSpacing(0)
+        self._middle.addWidget(self.canvas, 1)
+        column.addLayout(self._middle, 1)
         strip = QHBoxLayout()
         strip.setContentsMargins(MARGIN, 0, MARGIN, 2)
         strip.addWidget(self.facts)
         column.addLayout(strip)
-        column.addWidget(self.bar)
+        self._foot = QWidget()
+        self._controls = QHBoxLayout(self._foot)
+        self._controls.setContentsMargins(0, 0, 0, 0)
+        self._controls.setSpacing(0)
+        self._controls.addWidget(self.bar)
+        column.addWidget(self._foot)
         return made
 
     def _make_large_words(self) -> QWidget:
@@ -194,6 +250,10 @@ class StageBar(QWidget):
         self.replay.setIcon(icon("replay", "muted"))
         self.replay.setToolTip(tr("See recorded episodes again, step by step"))
         self.offers_replay = False
+        self._play: PlayModel | None = None
+        self.again = button(tr("Play again"), "", "stage.again")
+        self.again.setIcon(icon("play", "text"))
+        self.again.setToolTip(tr("Start a play with the same settings"))
         self.kind = Segments({_PICTURE: tr("Picture"), _GRID: tr("Grid")}, "stage.kind")
         self.smooth = button(tr("Smooth"), "segment", "stage.smooth")
         self.smooth.setCheckable(True)
@@ -208,6 +268,7 @@ class StageBar(QWidget):
         row.setSpacing(6)
         row.addWidget(self.watch)
         row.addWidget(self.smooth)
+        row.addWidget(self.again)
         row.addWidget(self.replay)
         row.addStretch(1)
         row.addWidget(self._name)
@@ -218,12 +279,18 @@ class StageBar(QWidget):
         self.smooth.clicked.connect(lambda on: model.set_smooth(bool(on)))
         self.kind.chosen.connect(lambda key: model.set_prefers_grid(key == _GRID))
 
+    def offer_again(self, play: PlayModel) -> None:
+        """Offer to start a play again that has ended."""
+        self._play = play
+        self.again.clicked.connect(play.play_again)
+
     def refresh(self) -> None:
         """Show what holds, and only controls that have an effect."""
         model = self._model
-        self.watch.setVisible(model.is_running)
+        is_watched = model.is_running and not model.is_played
+        self.watch.setVisible(is_watched)
         self.watch.setChecked(model.is_on)
-        self.smooth.setVisible(model.is_running and model.frame is not None)
+        self.smooth.setVisible(is_watched and model.frame is not None)
         self.smooth.setChecked(model.is_smooth)
         several = model.num_envs > 1 and model.is_running
         for part in (self._name, self.env, self._of):
@@ -234,7 +301,9 @@ class StageBar(QWidget):
         self.kind.setVisible(model.has_choice)
         self.kind.set_key(_GRID if model.prefers_grid else _PICTURE)
         self.replay.setVisible(self.offers_replay and not model.is_running)
-        shown = (self.watch, self.env, self.kind, self.replay)
+        was_played = self._play is not None and self._play.was_played
+        self.again.setVisible(was_played and not model.is_running)
+        shown = (self.watch, self.env, self.kind, self.replay, self.again)
         self.setVisible(any(not part.isHidden() for part in shown))
 
     def _make_env(self) -> NumberBox:

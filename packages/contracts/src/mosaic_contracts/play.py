@@ -134,6 +134,8 @@ class PlayControls(PeerModel):
     """Action without keys, in plain values; None: the last action is repeated."""
     meanings: dict[str, str] = {}
     """What each entry of the key map does, in a word, where that is known."""
+    default_keys: dict[str, Any] = {}
+    """The key map without the user's changes; empty: not known."""
     has_policy: bool = False
     """Whether a policy acts too: it acts where the person holds no key of the map, until the command `take`."""
 
