@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from tests.beliefs_specimen import event
 from tests.controllers.test_live_frames import RUN, WAIT_MS, Watched
 from tests.net.frames_stub import raw
-from tests.specimen import run
+from tests.specimen import run, run_id, worker
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.controllers.play import PlayController
@@ -40,7 +40,7 @@ class Played(Watched):
         known = {"timing": "real_time", "rate": 50.0, "keys": KEYS}
         known |= {"meanings": {"left": "left", "right": "right"}, "default_keys": KEYS}
         self.configure(play=known | controls)
-        self.tell(waiting=False)
+        self.tell(actor=0 if controls.get("has_policy") else 1)
         qtbot.waitUntil(lambda: self.ops()[-1:] == ["watch"], timeout=WAIT_MS)
         self.play.capture_soon()
         self.show(qtbot, actor=1, **raw(4, 4))
@@ -55,7 +55,9 @@ class Played(Watched):
     def tell(self, **state: Any) -> None:
         """The worker says what the play waits for."""
         at = len(self.store.followed[RUN].extras) + int(time.monotonic() * 1e3)
-        batch = EventBatch(RUN, [event(at, "play.state", data=state)], {}, f"1.worker.{at}")
+        known = {"paused": False, "waiting": False, "over": False, "rate": 50.0, "input": 0}
+        data = known | state
+        batch = EventBatch(RUN, [event(at, "play.state", data=data)], {}, f"1.worker.{at}")
         self.play.consume(self.store.apply(batch))
 
     def end(self, state: RunState) -> None:
@@ -120,6 +122,14 @@ def played(qtbot: QtBot) -> Iterator[Played]:
 def by_turns(qtbot: QtBot) -> Iterator[Played]:
     """A play by turns."""
     made = Played(qtbot, timing="turns")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def hybrid(qtbot: QtBot) -> Iterator[Played]:
+    """A play of a policy in which a person may act."""
+    made = Played(qtbot, has_policy=True)
     yield made
     made.close()
 
@@ -291,24 +301,37 @@ def test_keys_are_changed_in_place(qtbot: QtBot, played: Played) -> None:
     assert side.again.isHidden()
 
 
-def test_a_policy_that_acts_can_be_asked_to_give_way(qtbot: QtBot) -> None:
-    """Without a key map there is one key: take over."""
-    made = Watched()
-    qtbot.waitUntil(lambda: made.ops() == ["watch"], timeout=WAIT_MS)
-    play = PlayModel(made.store, made.watch, made.model)
-    player = PlayController(play, made.clock)
-    player.attach(made.session)
-    made.view.offer_play(play)
-    spec = {"kind": "play", "parent": RUN}
-    play.consume(made.store.take_runs([run(0, revision=3, spec=spec)]))
-    made.show(qtbot, actor=0, **raw(4, 4))
-    actor = made.view.findChild(QPushButton, "play.actor")
+def test_control_is_taken_from_a_policy_and_given_back(hybrid: Played) -> None:
+    """T and the button; the run is believed, and all frames are asked for only while a person takes part."""
+    assert hybrid.view.canvas.notice == "The agent acts\nYour keys override it. T: take over"
+    actor = hybrid.view.findChild(QPushButton, "play.actor")
     assert actor is not None
     assert (actor.text(), actor.isHidden()) == ("Take over", False)
+    hybrid.down("T")
+    assert (actor.text(), hybrid.view.canvas.notice) == ("Give back", "")
+    hybrid.tell(actor=1)
+    hybrid.view.canvas.clearFocus()
+    assert hybrid.view.canvas.notice == "Click to play"
     actor.click()
-    qtbot.waitUntil(lambda: made.stub.asked[-1].get("do") == "take", timeout=WAIT_MS)
-    player.detach()
-    made.close()
+    hybrid.tell(actor=0)
+    assert hybrid.view.canvas.notice == "The agent acts\nClick to act too"
+    assert [said["do"] for said in hybrid.acts(2)] == ["take", "give"]
+    fps = [said["fps"] for said in hybrid.stub.asked if said["op"] == "watch"]
+    assert fps[-2:] == [120, 30]
+
+
+def test_a_policy_that_takes_no_inputs_says_so(qtbot: QtBot, played: Played) -> None:
+    """T is sent; the answer is shown in words."""
+    entry = worker()
+    assert entry.description is not None
+    played.watch.take_workers([entry])
+    spec = {"kind": "play", "algorithm": "ppo", "parent": RUN}
+    played.play.consume(played.store.take_runs([run(1, revision=3, spec=spec)]))
+    played.watch.watch(run_id(1))
+    qtbot.waitUntil(lambda: played.play.takes_keys, timeout=WAIT_MS)
+    assert (played.play.is_agent, played.view.canvas.notice) == (True, "")
+    played.play.press("t")
+    assert played.acts(1)[0]["do"] == "take"
 
 
 def test_an_environment_that_cannot_be_drawn_is_played_all_the_same(

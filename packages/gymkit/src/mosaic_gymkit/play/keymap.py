@@ -40,7 +40,9 @@ class KeyMap:
         if self._kind is None:
             name = type(self._space).__name__
             raise EnvironmentUnusable(f"Keys cannot give actions of the space {name}.")
-        self.named = _read_map(text) if text.strip() else default_keys(env, self._fits)
+        self.default = default_keys(env, self._fits)
+        """The map of the environment without the user's changes."""
+        self.named = _read_map(text) if text.strip() else self.default
         """The map as it is written, an action by keys joined with `+`."""
         self._entries: dict[Keys, Any] = {}
         for keys, value in self.named.items():

@@ -9,7 +9,7 @@ from mosaic_contracts.play import PlayControls
 from mosaic_gymkit.drawing import render_fps
 from mosaic_gymkit.families import is_atari
 from mosaic_gymkit.play.keymap import KeyMap
-from mosaic_gymkit.play.known_keys import default_keys, has_turns, meanings
+from mosaic_gymkit.play.known_keys import has_turns, meanings
 
 _CONSOLE_FPS = 60
 """Frames per second of an Atari console."""
@@ -76,6 +76,6 @@ def controls_of(
         keys=keymap.named,
         idle=keymap.idle,
         meanings=meanings(env, keymap.named),
-        default_keys=default_keys(env),
+        default_keys=keymap.default,
         has_policy=has_policy,
     )
