@@ -11,6 +11,9 @@ from tests.rebuilding import compare_rebuilt
 from mosaic_contracts.play import PLAY_STATE, PlayControls, PlayStatus
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.wire import Actor
+from mosaic_gymkit import EnvironmentSpec
+from mosaic_gymkit.play.keymap import KeyMap
+from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_worker_cleanrl.worker import CleanrlWorker
 from mosaic_workerkit.testing.played import PlayedRun
 from mosaic_workerkit.testing.recorded import of_type
@@ -88,6 +91,14 @@ def test_a_play_that_nobody_interferes_with_is_what_it_was(
         assert of_type(events, PLAY_STATE) == []
         steps.append([(e["action"], e["hash"], e["actor"]) for e in of_type(events, "step")])
     assert steps[0] == steps[1]
+
+
+def test_keys_of_a_game_are_places_in_its_own_actions() -> None:
+    """The game's own map, whose numbers are those of the console in this version, fits its four actions."""
+    known_environments()
+    keymap = KeyMap(EnvironmentSpec("BreakoutNoFrameskip-v4").make())
+    keys = (["left"], ["d"], ["space"], [])
+    assert [keymap.action(held) for held in keys] == [3, 2, 1, 0]
 
 
 def test_an_evaluation_takes_no_inputs(tmp_path: Path, hybrid_spec: dict[str, Any]) -> None:

@@ -122,19 +122,23 @@ def _own_keys(env: gymnasium.Env[Any, Any]) -> dict[str, Any]:
     inner: Any = env.unwrapped
     if not hasattr(inner, "get_keys_to_action"):
         return {}
+    meanings_of = getattr(inner, "get_action_meanings", None)
+    known = list(meanings_of()) if meanings_of is not None else []
     found: dict[str, Any] = {}
     for keys, action in inner.get_keys_to_action().items():
         names = sorted(_key_name(key) for key in ([keys] if isinstance(keys, int) else keys))
-        found["+".join(names)] = _plain_action(action)
-    meanings_of = getattr(inner, "get_action_meanings", None)
-    if meanings_of is not None and IDLE not in found and "NOOP" in (known := meanings_of()):
+        found["+".join(names)] = _plain_action(action, known)
+    if IDLE not in found and "NOOP" in known:
         found[IDLE] = known.index("NOOP")
     return _with_twins(found)
 
 
-def _plain_action(action: Any) -> Any:
-    """A number, or a list of numbers."""
+def _plain_action(action: Any, meanings: list[str]) -> Any:
+    """A number, or a list of numbers. An action that is called as one of `meanings` is its place: before ale-py 0.11 a
+    game's own map had the numbers of the whole console."""
     value: Any = action
+    if getattr(action, "name", None) in meanings:
+        return meanings.index(action.name)
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple):
