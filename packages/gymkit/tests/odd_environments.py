@@ -57,6 +57,19 @@ class Canvas(gymnasium.Env[Any, Any]):
         return self.picture
 
 
+class Carrying(GlobalNoise):
+    """Carries something over from episode to episode."""
+
+    CHAINED = "BipedalWalker-v99"
+    """An id by which it is known to do so."""
+    _carried = 0.0
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self._carried += 1 + int(action)
+        self._at += 1
+        return np.full(2, self._carried), 0.0, self._at == 10, False, {}
+
+
 def newest(name: str) -> str:
     """Id of the newest version of an environment that this gymnasium has."""
     versions = [spec.version or 0 for spec in gymnasium.registry.values() if spec.name == name]
@@ -65,7 +78,11 @@ def newest(name: str) -> str:
 
 def register_odd() -> None:
     """Have gymnasium know them."""
-    for name, made in (("GlobalNoise-v0", GlobalNoise), ("Canvas-v0", Canvas)):
+    for name, made in (
+        ("GlobalNoise-v0", GlobalNoise),
+        ("Canvas-v0", Canvas),
+        (Carrying.CHAINED, Carrying),
+    ):
         register(name, made)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.plays import branch, steps_of
 from tests.real_run import (
     episode_lines,
     finish_child,
@@ -20,6 +21,7 @@ from tests.real_run import (
 )
 from tests.rebuilding import compare_rebuilt
 
+from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.environment.atari import GAMES, game_of
 from mosaic_worker_cleanrl.environment.catalog import list_environments
 from mosaic_worker_cleanrl.plan import check_run
@@ -98,6 +100,21 @@ def test_an_evaluation_plays_whole_games(tmp_path: Path, make_spec: Any) -> None
     assert result["data"]["returns"] == [each["episode_return"] for each in episodes]
     assert [start["reset"]["seed"] for start in of_type(acted.events, "episode_start")] == [4, 5]
     assert compare_rebuilt(acted.events, BREAKOUT) == sum(result["data"]["lengths"])
+    _go_on_within_a_decision(tmp_path / "branch", spec, acted.events)
+
+
+def _go_on_within_a_decision(folder: Path, spec: RunSpec, events: list[dict[str, Any]]) -> None:
+    """From a frame in the middle of the second game: wrappers, lives and memory are as they were, so that the same
+    policy with the same draws plays the rest of it again."""
+    whole = steps_of(events, 0, 1)
+    at = len(whole) // 2 + 1
+    fields = {"kind": "play", "seed": 5, "episodes": 1}
+    made = branch(folder, {**spec.model_dump(mode="json"), **fields}, events, (0, 1, at))
+    found = made.ended()
+    assert made.error is None
+    assert steps_of(found, 0, 0) == whole
+    (record,) = of_type(found, "play.branch")
+    assert at <= record["data"]["steps"] < at + FRAMES_A_STEP
 
 
 def test_whole_games_are_episodes_and_recording_changes_nothing(

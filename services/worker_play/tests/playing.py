@@ -23,6 +23,15 @@ def spec_of(environment: str, **fields: Any) -> dict[str, Any]:
     return {"worker": "play", "algorithm": "human", "environment": environment, **fields}
 
 
+def branch(
+    folder: Path, events: list[dict[str, Any]], episode: int, step: int, **fields: Any
+) -> Player:
+    """A play by a person that begins at a step of these events."""
+    start = {"run_id": RUN_ID, "attempt": 1, "episode": episode, "step": step}
+    write_replay_record(folder, events, 0, episode)
+    return Player(folder, events[0]["data"]["environment"], start_from=start, **fields)
+
+
 def rebuild(folder: Path, events: list[dict[str, Any]], episode: int) -> ReplayResult:
     """Replay one episode of these events."""
     source = {"run_id": RUN_ID, "attempt": 1, "env": 0, "episode": episode, "draws": False}

@@ -7,13 +7,16 @@ from typing import Any
 import gymnasium
 import pytest
 import tests.odd_worlds
-from tests.playing import Player, rebuild, steps_of
+from tests.playing import Player, branch, rebuild, spec_of, steps_of
 
 from mosaic_contracts.play import PlayControls, PlayInput
 from mosaic_contracts.wire import Actor
 from mosaic_gymkit.play.inputs import MAX_PRESSES, PersonInputs
 from mosaic_gymkit.play.keymap import KeyMap
-from mosaic_workerkit.testing.recorded import read_events
+from mosaic_gymkit.testing import write_replay_record
+from mosaic_worker_play.worker import HumanWorker
+from mosaic_workerkit.errors import RunRefused
+from mosaic_workerkit.testing.recorded import RUN_ID, open_context, read_events, write_spec
 
 assert tests.odd_worlds
 STILL = {"options": '{"is_slippery": false}'}
@@ -235,3 +238,31 @@ def test_a_continuous_play_is_rebuilt(tmp_path: Path) -> None:
     events = play.end()
     assert rebuild(tmp_path / "replay", events, 0).is_verified
     assert read_events(tmp_path / "run") == events
+
+
+def test_an_episode_goes_on_from_a_step(tmp_path: Path) -> None:
+    """In the recorded world, whose arguments need not be said: the person sees that step, and plays on to the end."""
+    first = Player(tmp_path / "first", "FrozenLake-v1", parameters=STILL)
+    first.frame()
+    for key in ("right", "right", "down", "left"):
+        first.tap(key)
+    while first.frame().step < 4:
+        pass
+    events = first.end()
+    again = branch(tmp_path / "again", events, 0, 3)
+    seen = again.frame()
+    assert (seen.step, seen.state, seen.actor) == (3, 6, Actor.HUMAN)
+    for key in ("down", "down", "right"):
+        again.tap(key)
+    made = again.ended()  # with the episode
+    assert again.error is None
+    assert [e["action"] for e in steps_of(made)] == [2, 2, 1, 1, 1, 2]
+    assert made[0]["data"]["environment_arguments"] == {"is_slippery": False}
+    assert rebuild(tmp_path / "replay", made, 0).is_verified
+    other = {"run_id": RUN_ID, "attempt": 1, "episode": 0, "step": 3}
+    fields = {"kind": "play", "start_from": other, "parameters": {"options": '{"map_name": "8x8"}'}}
+    write_spec(tmp_path / "other", spec_of("FrozenLake-v1", outbox_bytes=2**24, **fields))
+    write_replay_record(tmp_path / "other", events, 0, 0)
+    context = open_context(tmp_path / "other")
+    with context.telemetry, pytest.raises(RunRefused, match="Leave the parameter `options` out"):
+        HumanWorker().play(context)

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
+from mosaic_contracts.branches import BranchPoint
 from mosaic_contracts.choices import (
     SECRET_NAME_PATTERN,
     FullOutboxPolicy,
@@ -132,6 +133,8 @@ class RunSpec(UserModel):
     """Digest of the preflight (`PreflightReport.digest`) whose needs the user agrees to."""
     replay: ReplaySource | None = None
     """The recorded episode that a run of kind `replay` rebuilds; None for every other kind."""
+    start_from: BranchPoint | None = None
+    """The step of a recorded episode at which a run of kind `play` begins; None: it begins with a reset."""
 
     @field_validator(*_NUMBERS, mode="before")
     @classmethod
@@ -142,3 +145,8 @@ class RunSpec(UserModel):
     @classmethod
     def _refuse_nul(cls, value: str | None) -> str | None:
         return without_nul(value)
+
+    @property
+    def rebuilt_episode(self) -> ReplaySource | None:
+        """The recorded episode whose events the run is given; None: it needs none."""
+        return self.replay if self.start_from is None else self.start_from.source

@@ -85,6 +85,8 @@ class Algorithm(PeerModel):
     hybrid: bool = False
     """Whether a person can act in the plays of its checkpoints, by the same inputs: with keys that are held, or from
     the command `take` to `give`."""
+    branches: bool = False
+    """Whether its plays can begin at a step of a recorded episode (`RunSpec.start_from`)."""
 
 
 OptionValue = bool | int | float | str | None

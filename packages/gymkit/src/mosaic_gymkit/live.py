@@ -122,6 +122,12 @@ class LiveView:
             for source in self._sources.values():
                 source.show_all(is_played)
 
+    def hide(self, is_hidden: bool) -> None:
+        """Send no frames, while steps are taken that nobody is to see; False: again."""
+        with self._lock:
+            for source in self._sources.values():
+                source.is_hidden = is_hidden
+
     def show(self, env: int, observation: Any) -> None:
         """Send a frame of an environment as it is after a reset, while a person plays.
 
@@ -136,6 +142,17 @@ class LiveView:
         """Send a frame of the last step or reset once more, for somebody who has begun to watch."""
         if env in self._sources:
             self._sources[env].show_again()
+
+    def note_step(self, env: int, action: Any, result: StepResult) -> None:
+        """Take note of the newest step of an environment that was not looked at, for `show_again`.
+
+        Args:
+            env: number of the environment.
+            action: of the step.
+            result: what the environment returned.
+        """
+        if env in self._sources:
+            self._sources[env].note_step(action, result)
 
     def note_input(self, env: int, number: int) -> None:
         """Let the frames of an environment say that they know this input.
@@ -188,8 +205,11 @@ class FrameSource:
         self._number = 0
         self._black = 0
         self._shows_all = False
-        self._looks = False
+        self.is_hidden = False
+        """Whether no frame is sent."""
         self._last = _NOTHING_SEEN
+        self._last_at = (-1, 0)
+        """Episode and step of it."""
         self.input = 0
         """Number of the newest input that the environment's next step knows."""
 
@@ -207,28 +227,34 @@ class FrameSource:
 
     def _look(self) -> None:
         """Look at steps only while somebody sees, or plays."""
-        looks = self._shows_all or self._wanted is not None
-        if looks and not self._looks:
-            self._last = _NOTHING_SEEN
+        if self._shows_all or self._wanted is not None:
             self._env.taps.add(self._see)
-        elif not looks:
+        else:
             self._env.taps.remove(self._see)
-        self._looks = looks
 
     def show_reset(self, observation: Any) -> None:
         """Take note of the moment after a reset, and send a frame of it while a person plays."""
-        self._last = None, (observation, 0.0, False, False, {})
-        if self._shows_all:
+        self.note_step(None, (observation, 0.0, False, False, {}))
+        if self._shows_all and not self.is_hidden:
             self.show_again()
 
+    def note_step(self, action: Any, result: StepResult) -> None:
+        """Take note of the newest step."""
+        self._last = action, result
+        self._last_at = self._counter.episode, self._counter.length
+
     def show_again(self) -> None:
-        """Send a frame of the last step or reset that was seen once more; before one, of the picture as it is."""
-        if self._wanted is not None and self._counter.episode >= 0:
-            self._show(*self._last)
+        """Send a frame of the newest step or reset once more; where it was not seen, of the picture as it is."""
+        counter = self._counter
+        if self._wanted is not None and counter.episode >= 0:
+            is_known = self._last_at == (counter.episode, counter.length)
+            self._show(*(self._last if is_known else _NOTHING_SEEN))
 
     def _see(self, action: Any, result: StepResult) -> None:
         wanted = self._wanted
-        self._last = action, result
+        self.note_step(action, result)
+        if self.is_hidden:
+            return
         if self._shows_all:
             self.show_again()
         elif wanted is not None and self._budget.is_due():

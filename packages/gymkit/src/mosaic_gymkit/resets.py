@@ -71,10 +71,26 @@ def repeat_reset(env: gymnasium.Env[Any, Any], origin: Mapping[str, Any]) -> Any
     Raises:
         ResetInvalid: the record cannot be read.
     """
+    return env.reset(**prepare_reset(env, origin))[0]
+
+
+def prepare_reset(env: gymnasium.Env[Any, Any], origin: Mapping[str, Any]) -> dict[str, Any]:
+    """Bring an environment to where it was before a recorded reset.
+
+    Args:
+        env: as for `repeat_reset`.
+        origin: data of `episode_start.reset`.
+
+    Returns:
+        The arguments of the reset: `seed` and `options`.
+
+    Raises:
+        ResetInvalid: the record cannot be read.
+    """
     try:
         options = json.loads(origin["options"]) if "options" in origin else None
         if "seed" in origin:
-            return env.reset(seed=int(origin["seed"]), options=options)[0]
+            return {"seed": int(origin["seed"]), "options": options}
         if "state" in origin:
             inner: Any = env.unwrapped
             inner.np_random = _generator(json.loads(origin["state"]))
@@ -82,7 +98,7 @@ def repeat_reset(env: gymnasium.Env[Any, Any], origin: Mapping[str, Any]) -> Any
             restore_emulator(env, str(origin["emulator"]))
     except (ValueError, KeyError, TypeError) as error:
         raise ResetInvalid(f"the recorded reset cannot be read: {error}") from error
-    return env.reset(options=options)[0]
+    return {"seed": None, "options": options}
 
 
 def _generator(state: Mapping[str, Any]) -> np.random.Generator:

@@ -52,6 +52,8 @@ class EnvironmentRun:
         """Environment steps begun, over all environments."""
         self.takes_inputs = on_act is not None
         """Whether a person may act."""
+        self.is_rebuilding = False
+        """Whether episodes of another run are being rebuilt."""
         self._context = context
         self._total_steps = total_steps
         self.live = LiveView(context.run_dir, context.telemetry.run_id, on_act)
@@ -73,8 +75,16 @@ class EnvironmentRun:
         Raises:
             EnvironmentUnusable: it is unknown, or cannot be made.
         """
-        self._arguments = arguments
-        env = recorded(EnvironmentSpec(environment, arguments).make(), self._made, self)
+        return self.make_like(EnvironmentSpec(environment, arguments))
+
+    def make_like(self, spec: EnvironmentSpec) -> gymnasium.Env[Any, Any]:
+        """Make one more environment, as `make` does.
+
+        Args:
+            spec: what `gymnasium.make` is given.
+        """
+        self._arguments = dict(spec.arguments)
+        env = recorded(spec.make(), self._made, self)
         self._made += 1
         if is_watchable(env):
             self._counters.append(env.counter)
@@ -100,6 +110,8 @@ class EnvironmentRun:
             more.setdefault("grid", grid.model_dump(mode="json"))
         if spec is not None and spec.max_episode_steps is not None:
             more.setdefault("max_episode_steps", spec.max_episode_steps)
+        if self.telemetry.spec.start_from is not None:
+            more.setdefault("start_from", self.telemetry.spec.start_from.model_dump(mode="json"))
         self._context.record_config(
             arguments,
             {
@@ -121,7 +133,9 @@ class EnvironmentRun:
             counter.actor = int(actor)
 
     def episode_ended(self, length: int, episode_return: float) -> None:
-        """Record the curves of an episode that has ended."""
+        """Record the curves of an episode that has ended; of one that another run played there are none."""
+        if self.is_rebuilding:
+            return
         values = [(RETURN_METRIC, episode_return), (LENGTH_METRIC, float(length))]
         self.telemetry.metrics(self.global_step, values)
 

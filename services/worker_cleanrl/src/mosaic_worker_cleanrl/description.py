@@ -59,6 +59,7 @@ def _describe_script(script: Script) -> Algorithm:
         resumes=False,
         play=True,
         hybrid=True,
+        branches=True,
     )
 
 

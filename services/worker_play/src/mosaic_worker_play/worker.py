@@ -17,6 +17,7 @@ from mosaic_gymkit.play.keymap import KeyMap, KeyMapInvalid
 from mosaic_gymkit.play.known_keys import has_turns
 from mosaic_gymkit.play.loop import PlayLoop
 from mosaic_gymkit.play.played import PersonalEnvironment
+from mosaic_gymkit.play.prefix import EpisodePrefix
 from mosaic_gymkit.play.timing import LEAVE_S, RAMP_S, PlayTiming, controls_of, own_rate
 from mosaic_worker_play import VERSION
 from mosaic_worker_play.catalog import describe_environments, install_hint, list_environments
@@ -102,6 +103,7 @@ HUMAN = Algorithm(
     tells=["play"],
     play=True,
     human=True,
+    branches=True,
 )
 
 
@@ -140,15 +142,26 @@ class HumanWorker(BaseWorker):
             context,
             on_act=lambda one: NOT_BEGUN if inputs is None else inputs.take(one),
         ) as run:
-            env = run.make(context.spec.environment, **_read_object(given.options, "options"))
+            options = _read_object(given.options, "options")
+            prefix = EpisodePrefix.of(context)
+            if prefix is None:
+                env = run.make(context.spec.environment, **options)
+            else:
+                _require_same(options, prefix.environment)
+                env = prefix.make(run)
             keymap, timing = _prepare(env, given, context.spec.pace)
             inputs = PersonInputs(keymap)
             controls = controls_of(env, keymap, timing)
             run.record_config(given, env, play=controls.model_dump(mode="json"))
-            options = _read_object(given.reset_options, "reset_options")
-            played = PersonalEnvironment(run, env, options)
+            played = PersonalEnvironment(
+                run, env, _read_object(given.reset_options, "reset_options")
+            )
             loop = PlayLoop(run, played, keymap, inputs, context.stop, timing)
-            loop.play(chain([context.spec.seed], repeat(None)), episodes=context.spec.episodes)
+            loop.play(
+                chain([context.spec.seed], repeat(None)),
+                episodes=context.spec.episodes or (None if prefix is None else 1),
+                begin=None if prefix is None else lambda: prefix.rebuild(played),
+            )
             env.close()
 
     def replay(self, context: TrainContext) -> None:
@@ -202,6 +215,15 @@ def _read_object(text: str, name: str) -> dict[str, Any]:
     if "render_mode" in found:
         raise _ObjectInvalid(f"{name} may not name render_mode: frames are drawn anyway")
     return found
+
+
+def _require_same(options: dict[str, Any], recorded: EnvironmentSpec) -> None:
+    """Refuse arguments of the environment that are not those of the recorded one."""
+    if options and options != dict(recorded.arguments):
+        raise RunRefused(
+            "A branch goes on in the recorded environment, which was made with "
+            f"{json.dumps(dict(recorded.arguments))}. Leave the parameter `options` out."
+        )
 
 
 def _prepare(

@@ -78,7 +78,7 @@ class PlayLoop:
         *,
         episodes: int | None = None,
         steps: int | None = None,
-        begin: Callable[[], None] | None = None,
+        begin: Callable[[], int] | None = None,
     ) -> None:
         """Play until the run is stopped, all episodes or steps are over, or nobody is there to act.
 
@@ -86,14 +86,22 @@ class PlayLoop:
             seeds: seed of each episode that nobody gave another one; None: the environment's generator goes on.
             episodes: None: as many as anybody likes.
             steps: as for `episodes`.
-            begin: begins the first episode; None: a reset with the first seed does.
+            begin: begins the first episode, unseen, and returns how many steps it has then. None: a reset with the
+                first seed does.
 
         Raises:
             ReportedError: the environment failed.
         """
         self._seeds = seeds
-        self._run.live.show_all(self._has_person)
-        self._begin(begin or (lambda: self._env.reset(next(seeds))))
+        if begin is None:
+            self._run.live.show_all(self._has_person)
+            self._reset(None)
+        else:
+            self._run.live.hide(True)
+            self._begin(begin)
+            self._run.live.hide(False)
+            self._shown_watch = -1
+            self._run.live.show_all(self._has_person)
         while not self._stop.requested and self.ended != episodes and self.steps != steps:
             if not self._look():
                 return
@@ -275,11 +283,14 @@ class PlayLoop:
 
     def _reset(self, seed: int | None, *, begins: bool = False) -> None:
         """Begin another episode. `begins`: also its steps, without another key."""
-        self._begin(
-            lambda: self._env.reset(next(self._seeds) if seed is None else seed), begins=begins
-        )
 
-    def _begin(self, reset: Callable[[], None], *, begins: bool = False) -> None:
+        def reset() -> int:
+            self._env.reset(next(self._seeds) if seed is None else seed)
+            return 0
+
+        self._begin(reset, begins=begins)
+
+    def _begin(self, reset: Callable[[], int], *, begins: bool = False) -> None:
         self._keymap.reset()
         if self._has_begun and self._has_person:
             self._inputs.forget_presses()
@@ -288,12 +299,12 @@ class PlayLoop:
         self._shown_watch = self._run.live.watch_count
         self._run.set_actor(Actor.POLICY if self._env.has_policy else Actor.HUMAN)
         try:
-            reset()
+            self._length = reset()
         except (OutboxError, ReportedError):
             raise
         except Exception as error:
             raise self._failure(error, "at its reset") from error
-        self._length, self._is_over = 0, False
+        self._is_over = False
         self._due = time.monotonic()
         if self.rate is not None and not self._is_of_person:
             self._due += 1 / self.rate  # its first moment is to be seen

@@ -9,7 +9,7 @@ import gymnasium
 from mosaic_contracts.replays import StepDifference
 from mosaic_contracts.wire import StepFlag
 from mosaic_gymkit.families import emulator_bytes, is_atari, restore_emulator
-from mosaic_gymkit.replay.record import RecordedStep, ReplayRecord
+from mosaic_gymkit.replay.record import EpisodeLines, RecordedStep, ReplayRecord
 from mosaic_gymkit.resets import repeat_reset
 from mosaic_gymkit.values import action_of
 from mosaic_workerkit.stephash import step_hash
@@ -79,7 +79,7 @@ class RebuiltEpisode:
             float(reward),
             flags,
             self.now.episode_return + float(reward),
-            _difference(recorded, observation, float(reward), flags),
+            step_difference(recorded, observation, float(reward), flags),
         )
         if flags:
             self.last_step = recorded.step
@@ -119,8 +119,7 @@ class RebuiltEpisode:
                 self.env.step(action_of(self.env.action_space, step.action))
                 self._on_earlier()
         observation = repeat_reset(self.env, self.episode.reset)
-        is_equal = step_hash(observation) == self.episode.hash
-        difference = None if is_equal else StepDifference(step=0, parts=["observation"])
+        difference = reset_difference(self.episode, observation)
         self.now = RebuiltMoment(0, observation, 0.0, 0, 0.0, difference)
         if self._can_copy:
             self._copy()
@@ -151,10 +150,19 @@ def _limits(env: gymnasium.Env[Any, Any]) -> list[int | None]:
     return [wrapper._elapsed_steps for wrapper in _time_limits(env)]
 
 
-def _difference(
+def reset_difference(recorded: EpisodeLines, observation: Any) -> StepDifference | None:
+    """Compare a reset; None: it is equal."""
+    is_equal = step_hash(observation) == recorded.hash
+    return None if is_equal else StepDifference(step=0, parts=["observation"])
+
+
+def step_difference(
     recorded: RecordedStep, observation: Any, reward: float, flags: int
 ) -> StepDifference | None:
-    """Compare a step. The hash covers all parts; which one differs follows from those that were recorded too."""
+    """Compare a step; None: it is equal.
+
+    The hash covers all parts; which one differs follows from those that were recorded too.
+    """
     if step_hash(observation, reward, flags) == recorded.hash:
         return None
     before: dict[str, Any] = {}

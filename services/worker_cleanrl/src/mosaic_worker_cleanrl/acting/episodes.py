@@ -85,7 +85,7 @@ class SeededEpisodes:
 
     def step(self, action: Any, actor: Actor) -> bool:
         """Take one decision. Returns whether the whole episode has ended."""
-        if actor is Actor.HUMAN:
+        if actor is not Actor.POLICY:
             self._policy.see(self._observation)
         before = self._totals.ended
         self._run.decided()

@@ -13,6 +13,7 @@ from mosaic_contracts.spec import RunKind
 from mosaic_gymkit.play.inputs import NOT_BEGUN, PersonInputs
 from mosaic_gymkit.play.keymap import KeyMap
 from mosaic_gymkit.play.loop import PlayLoop
+from mosaic_gymkit.play.prefix import EpisodePrefix
 from mosaic_gymkit.play.timing import PlayTiming, controls_of
 from mosaic_worker_cleanrl.acting.counting import DecisionCount, EpisodeOutcome
 from mosaic_worker_cleanrl.environment.extras import known_environments
@@ -68,7 +69,8 @@ def _act(context: TrainContext, plan: ScriptPlan, run: DecisionCount, person: _P
     spec = context.spec
     if plan.script is None or plan.saved is None:
         raise RunRefused("The plan is not complete")
-    inner = run.make(spec.environment)
+    prefix = EpisodePrefix.of(context)
+    inner = run.make(spec.environment) if prefix is None else prefix.make(run)
     timing = PlayTiming.of_policy(inner, spec.pace, plan.script.frames_per_step)
     keymap = KeyMap(inner, ramp=timing.ramp)
     person.inputs = PersonInputs(keymap, has_policy=True)
@@ -90,9 +92,17 @@ def _act(context: TrainContext, plan: ScriptPlan, run: DecisionCount, person: _P
         from mosaic_worker_cleanrl.acting.episodes import SeededEpisodes
 
         episodes = SeededEpisodes(context, plan, run, inner)
-        loop = PlayLoop(run, episodes, keymap, person.inputs, context.stop, timing)
+        loop = PlayLoop(
+            *(run, episodes, keymap, person.inputs, context.stop, timing),
+            actor=None if prefix is None else prefix.actor,
+        )
         context.telemetry.lifecycle("playing")
-        loop.play(count(spec.seed), episodes=plan.episodes, steps=plan.total_steps or None)
+        loop.play(
+            count(spec.seed),
+            episodes=plan.episodes,
+            steps=plan.total_steps or None,
+            begin=None if prefix is None else lambda: prefix.rebuild(episodes),
+        )
     if context.spec.kind is RunKind.EVALUATE:
         _record_result(context, plan, run.global_step, episodes.outcomes)
 

@@ -14,7 +14,7 @@ from mosaic_worker_cleanrl.schema.document import CHECKPOINT, SAMPLED, parameter
 from mosaic_workerkit.parameters import check_parameters
 
 EPISODES = {RunKind.PLAY: 10, RunKind.EVALUATE: 20}
-"""Episodes where the spec says neither episodes nor steps."""
+"""Episodes where the spec says neither episodes nor steps; a branch has one."""
 _FROM_CHECKPOINT = "A play takes the script's arguments from its checkpoint; leave {name} out."
 
 
@@ -32,7 +32,7 @@ def plan_play(spec: RunSpec, script: Script, plan: ScriptPlan) -> None:
     plan.episodes = spec.episodes
     plan.total_steps = spec.steps or 0
     if spec.episodes is None and spec.steps is None:
-        plan.episodes = EPISODES[spec.kind]
+        plan.episodes = EPISODES[spec.kind] if spec.start_from is None else 1
     check_clips(spec, plan)
     if not given.get(CHECKPOINT):
         plan.block(
