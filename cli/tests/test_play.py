@@ -85,6 +85,24 @@ def test_evaluate_prints_mean_error_and_every_return(
     assert "450 (its plans decided, 1 episode; ppo" in mosaic("evaluate", "last")[1]
 
 
+def test_evaluate_random_actions_in_an_environment(
+    mosaic: Mosaic, answers: Answers, evaluated: dict[str, Any]
+) -> None:
+    """A run of the worker `play`; without --random an environment is no run, and the message says what to write."""
+    answers["POST /api/v1/runs"] = RUN | {"run_id": OTHER, "state": "queued"}
+    evaluated |= {"checkpoint": "", "greedy": None, "algorithm": "random", "trained_steps": None}
+    code, out, err = mosaic("evaluate", "CartPole-v1", "--random", "-n", "3")
+    assert code == 0
+    assert "(random actions, 3 episodes; random, CartPole-v1)" in out
+    assert "evaluates random actions in CartPole-v1" in err
+    asked = answers.last("POST").body
+    assert (asked["worker"], asked["algorithm"], asked["kind"]) == ("play", "random", "evaluate")
+    code, _, err = mosaic("evaluate", "CartPole-v1")
+    assert code == 2
+    assert "`./mosaic evaluate CartPole-v1 --random`" in err
+    assert mosaic("evaluate", "CartPole-v1", "final", "--random")[0] == 2
+
+
 def test_an_evaluation_without_a_result_says_how_it_ended(
     mosaic: Mosaic, answers: Answers, evaluated: dict[str, Any]
 ) -> None:

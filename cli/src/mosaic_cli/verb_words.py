@@ -82,6 +82,7 @@ WORDS: dict[str, Words] = {
             "--seed": "any",
             "-s": "any",
             "--sampled": "",
+            "--random": "",
             "--json": "",
             "--url": "any",
             "--token-file": "any",

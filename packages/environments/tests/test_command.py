@@ -35,6 +35,8 @@ STACK = ["cli", *command.STACK]
         ("play CartPole-v1", [*STACK, "worker_play"]),
         ("play ALE/Pong-v5 -s 0", [*STACK, "worker_play"]),
         ("play", ["cli"]),
+        ("evaluate last", ["cli"]),
+        ("evaluate CartPole-v1 --random", ["cli", "worker_play"]),
         ("", ["cli"]),
     ],
 )

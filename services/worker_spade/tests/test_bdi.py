@@ -1,5 +1,6 @@
 """The agents at work: real runs, over a real ejabberd."""
 
+import hashlib
 import itertools
 import json
 import os
@@ -128,6 +129,10 @@ def test_evaluation_decides_and_tells_every_step(
     assert [e["episode_return"] for e in done.of_type("episode")] == [1.0] * 10
     (result,) = done.data("evaluation.result")
     assert (result["returns"], result["mean"], result["greedy"]) == ([1.0] * 10, 1.0, None)
+    resets = [event["reset"] for event in done.of_type("episode_start")]
+    assert [reset["seed"] for reset in resets][:10] == result["seeds"]
+    file = (learned.folder / "checkpoints/final.npz").read_bytes()
+    assert result["checkpoint_sha256"] == hashlib.sha256(file).hexdigest()
     assert done.counts["checkpoint"] == 0
 
 

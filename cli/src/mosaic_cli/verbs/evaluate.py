@@ -6,25 +6,35 @@ import typer
 from rich.text import Text
 
 from mosaic_cli import option
-from mosaic_cli.errors import EvaluationFailed
+from mosaic_cli.errors import EvaluationFailed, RunNotFound, ValueRefused
 from mosaic_cli.exit_code import ExitCode
+from mosaic_cli.human_play import is_environment
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.reference import find_run
 from mosaic_cli.target import open_client
 from mosaic_cli.verbs.play import find_checkpoint
 from mosaic_cli.wording import number, plural
+from mosaic_client import light
 
 if TYPE_CHECKING:
     from mosaic_client import Client
     from mosaic_contracts.evaluations import EvaluationResult
     from mosaic_contracts.runs import RunView
+    from mosaic_contracts.spec import RunSpec
 
 EPISODES = 20
 SEED = 1
 
 
 def evaluate(
-    run: option.Run,
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN|ENVIRONMENT",
+            help="A run: an id, its beginning, a name or `last`. With --random an environment, e.g. CartPole-v1.",
+            show_default=False,
+        ),
+    ],
     checkpoint: Annotated[
         str | None,
         typer.Argument(
@@ -47,6 +57,9 @@ def evaluate(
             "--sampled", help="Draw actions as the training did; default: the best or most likely."
         ),
     ] = False,
+    random: Annotated[
+        bool, typer.Option("--random", help="Random actions in an environment, as a baseline.")
+    ] = False,
     json: option.Json = False,
 ) -> None:
     """Evaluate what a run has learned: mean return with its standard error, and every return.
@@ -54,14 +67,25 @@ def evaluate(
     The evaluation is a run like any other: `./mosaic replay last --episode worst` shows one of its episodes. Ctrl-C
     stops it. --json prints an EvaluationResult.
     """
+    if random and (checkpoint is not None or sampled):
+        raise ValueRefused("--random goes with an environment alone, e.g. CartPole-v1.")
     with open_client() as client:
-        view = find_run(client, run)
-        path = None if checkpoint is None else find_checkpoint(client, view, checkpoint)
-        parameters = {"sampled": True} if sampled else {}
-        started = client.play(
-            view.run_id, path, kind="evaluate", episodes=episodes, seed=seed, parameters=parameters
-        )
-        say(f"Run {started.run_id} evaluates {view.run_id} in {plural(episodes, 'episode')}.")
+        if random:
+            started = client.submit(random_spec(run, episodes, seed))
+            what = f"random actions in {run}"
+        else:
+            view = _run_to_evaluate(client, run)
+            path = None if checkpoint is None else find_checkpoint(client, view, checkpoint)
+            started = client.play(
+                view.run_id,
+                path,
+                kind="evaluate",
+                episodes=episodes,
+                seed=seed,
+                parameters={"sampled": True} if sampled else {},
+            )
+            what = view.run_id
+        say(f"Run {started.run_id} evaluates {what} in {plural(episodes, 'episode')}.")
         ended = _await_end(client, started)
         result = _read_result(client, ended)
     if json:
@@ -70,6 +94,39 @@ def evaluate(
         print_evaluation(result)
     is_whole = result.asked is None or len(result.returns) == result.asked
     raise typer.Exit(ExitCode.DONE if is_whole else ExitCode.CANCELLED)
+
+
+def _run_to_evaluate(client: "Client", text: str) -> light.RunFields:
+    try:
+        return find_run(client, text)
+    except RunNotFound as error:
+        if is_environment(text):
+            raise ValueRefused(
+                f"{text} is an environment, not a run. For random actions in it: `./mosaic evaluate {text} --random`."
+            ) from error
+        raise
+
+
+def random_spec(environment: str, episodes: int, seed: int, options: str = "") -> "RunSpec":
+    """Return the spec of an evaluation of random actions.
+
+    Args:
+        environment: id of the environment.
+        episodes: number of episodes.
+        seed: of the first one.
+        options: arguments of the environment as JSON; empty: none.
+    """
+    from mosaic_contracts.spec import RunKind, RunSpec  # imports pydantic
+
+    return RunSpec(
+        worker="play",
+        algorithm="random",
+        environment=environment,
+        kind=RunKind.EVALUATE,
+        episodes=episodes,
+        seed=seed,
+        parameters={"options": options} if options else {},
+    )
 
 
 def _await_end(client: "Client", started: "RunView") -> "RunView":
@@ -95,9 +152,16 @@ def _read_result(client: "Client", run: "RunView") -> "EvaluationResult":
     return EvaluationResult.model_validate(found[-1]["data"])
 
 
+def how_it_acted(result: "EvaluationResult") -> str:
+    """Return in a word what chose the actions."""
+    if not result.checkpoint:
+        return "random actions"
+    return {True: "greedy", False: "sampled", None: "its plans decided"}[result.greedy]
+
+
 def print_evaluation(result: "EvaluationResult") -> None:
     """Print the mean with its standard error, how the policy acted, and every return."""
-    acted = {True: "greedy", False: "sampled", None: "its plans decided"}[result.greedy]
+    acted = how_it_acted(result)
     steps = "" if result.trained_steps is None else f" after {result.trained_steps:,} steps"
     if result.mean is None:
         out.print(f"{result.algorithm}, {result.environment}{steps}: no episode was complete.")

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mosaic_contracts.choices import RunKind
 from mosaic_contracts.services import WorkerEntry
-from mosaic_contracts.worker import Algorithm
+from mosaic_contracts.worker import Algorithm, WorkerDescription
 
 AgentKey = tuple[str, str]
 """Worker and algorithm."""
@@ -63,7 +64,7 @@ class AgentGroup:
     agents: tuple[Agent, ...]
     """Algorithms that learn or act by themselves; a person acts in runs of the others."""
     is_for_people: bool = False
-    """Whether a person acts in every run of the worker."""
+    """Whether a person acts in runs of the worker, and nothing can be trained with it."""
 
 
 def agent_groups(workers: Iterable[WorkerEntry]) -> list[AgentGroup]:
@@ -89,8 +90,16 @@ def _group(worker: WorkerEntry) -> AgentGroup:
         modes=frozenset(description.modes if description else ()),
         levels=tuple(description.record_levels if description else ()),
         agents=tuple(_agent(manifest.id, one) for one in algorithms if not one.human),
-        is_for_people=bool(algorithms) and all(one.human for one in algorithms),
+        is_for_people=_is_for_people(description),
     )
+
+
+def _is_for_people(description: WorkerDescription | None) -> bool:
+    """Whether a person acts, and no algorithm of the worker learns."""
+    if description is None:
+        return False
+    acts = [one.human for one in description.algorithms]
+    return any(acts) and (all(acts) or RunKind.TRAIN.value not in description.modes)
 
 
 def _agent(worker: str, algorithm: Algorithm) -> Agent:

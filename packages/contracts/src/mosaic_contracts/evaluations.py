@@ -14,20 +14,23 @@ class EvaluationResult(PeerModel):
     """Returns of the episodes of one evaluation."""
 
     checkpoint: str
-    """The evaluated file, as the run's parameters name it."""
+    """The evaluated file, as the run's parameters name it; empty: none, as for random actions."""
+    checkpoint_sha256: str | None = None
+    """SHA-256 of that file; None: there is none, or an older worker evaluated it."""
     algorithm: str
     environment: str
     trained_steps: int | None = None
     """Environment steps of the training when the checkpoint was saved."""
     greedy: bool | None
     """True: every action was the policy's most likely or best one. False: actions were sampled as in the training.
-    None: something else decided, e.g. an agent's plans."""
+    None: something else decided, e.g. an agent's plans, or chance."""
     normalized: bool = False
     """Whether observations were normalised with the statistics of the training."""
     asked: int | None = None
     """Number of episodes that were asked for; None: as many as the run's steps permit."""
     seeds: list[int]
-    """Seed of each complete episode, in order; empty where one generator serves all episodes."""
+    """Seed of each complete episode, in order; empty where one generator served all episodes, as in older results of
+    agents."""
     returns: list[float]
     """Return of each complete episode: the sum of the environment's own rewards, neither clipped nor scaled."""
     lengths: list[int]
@@ -37,6 +40,18 @@ class EvaluationResult(PeerModel):
     """Mean return; None without a complete episode."""
     standard_error: float | None
     """Standard error of the mean return; None with fewer than two episodes."""
+
+    def metrics(self) -> list[tuple[str, float]]:
+        """Return names and values of the metrics that an evaluation records."""
+        greedy = None if self.greedy is None else float(self.greedy)
+        values = {
+            "mean_return": self.mean,
+            "standard_error": self.standard_error,
+            "greedy": greedy,
+        }
+        return [
+            (f"evaluation/{name}", value) for name, value in values.items() if value is not None
+        ]
 
 
 def mean_and_error(returns: Sequence[float]) -> tuple[float | None, float | None]:

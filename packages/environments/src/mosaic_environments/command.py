@@ -59,6 +59,8 @@ def needed(tree: Tree, words: list[str], environ: dict[str, str]) -> list[str]:
         own += STACK
     if verb == "play" and _played_environment(words):
         own += [*STACK, "worker_play"]
+    if verb == "evaluate" and "--random" in words:
+        own += ["worker_play"]
     if verb in _ASKS_A_WORKER:
         own += _worker_named(tree, words[1:])
     return own

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import gymnasium
 
 from mosaic_contracts.problems import ProblemCode
-from mosaic_contracts.spec import RecordLevel, RunSpec
+from mosaic_contracts.spec import RecordLevel, RunKind, RunSpec
 from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_gymkit import EnvironmentRun, EnvironmentSpec, replay_run
 from mosaic_gymkit.play.inputs import NOT_BEGUN, PersonInputs
@@ -21,6 +21,8 @@ from mosaic_gymkit.play.prefix import EpisodePrefix
 from mosaic_gymkit.play.timing import LEAVE_S, RAMP_S, PlayTiming, controls_of, own_rate
 from mosaic_worker_play import VERSION
 from mosaic_worker_play.catalog import describe_environments, install_hint, list_environments
+from mosaic_worker_play.chance import RANDOM, RandomParameters, play_randomly
+from mosaic_worker_play.given import ObjectInvalid, read_object
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.errors import EnvironmentUnusable, RunRefused
 from mosaic_workerkit.findings import Findings
@@ -108,11 +110,14 @@ HUMAN = Algorithm(
 
 
 class HumanWorker(BaseWorker):
-    """A person acts."""
+    """A person acts, or chance."""
 
     id, version, title = "play", VERSION, "Human play"
     summary = "A person plays Gymnasium environments; each play is a run like any other."
-    algorithms, packages = [HUMAN], ("gymnasium", "numpy", "ale-py", "Box2D", "mujoco", "minigrid")
+    algorithms, packages = (
+        [HUMAN, RANDOM],
+        ("gymnasium", "numpy", "ale-py", "Box2D", "mujoco", "minigrid"),
+    )
 
     def __init__(self) -> None:
         self.environments = list_environments()
@@ -131,18 +136,21 @@ class HumanWorker(BaseWorker):
         )
 
     def train(self, context: TrainContext) -> None:
-        """Refuse: a person plays, and nothing is trained."""
-        raise RunRefused("A person plays in runs of kind play; there is nothing to train.")
+        """Refuse: nothing is trained here."""
+        raise RunRefused("This worker plays; there is nothing to train.")
 
     def play(self, context: TrainContext) -> None:
-        """Let a person act until the run is stopped, its episodes have ended, or nobody is there."""
+        """Let a person act until the run is stopped, its episodes have ended, or nobody is there; or act randomly."""
+        if context.spec.algorithm == RANDOM.id:
+            play_randomly(context, self.arguments(context.spec, RandomParameters))
+            return
         given = self.arguments(context.spec, HumanParameters)
         inputs: PersonInputs | None = None
         with EnvironmentRun(
             context,
             on_act=lambda one: NOT_BEGUN if inputs is None else inputs.take(one),
         ) as run:
-            options = _read_object(given.options, "options")
+            options = read_object(given.options, "options")
             prefix = EpisodePrefix.of(context)
             if prefix is None:
                 env = run.make(context.spec.environment, **options)
@@ -154,7 +162,7 @@ class HumanWorker(BaseWorker):
             controls = controls_of(env, keymap, timing)
             run.record_config(given, env, play=controls.model_dump(mode="json"))
             played = PersonalEnvironment(
-                run, env, _read_object(given.reset_options, "reset_options")
+                run, env, read_object(given.reset_options, "reset_options")
             )
             loop = PlayLoop(run, played, keymap, inputs, context.stop, timing)
             loop.play(
@@ -169,52 +177,43 @@ class HumanWorker(BaseWorker):
         replay_run(context)
 
     def check_more(self, spec: RunSpec, arguments: Mapping[str, Any], findings: Findings) -> None:
-        """Make the environment once, and read the key map."""
-        if not spec.record.has_episodes:
-            words = (
-                "A play is recorded at level episodes at the least: its frames belong to episodes."
-            )
-            findings.block("record", words, ProblemCode.SPEC_INVALID)
+        """Make the environment once; for a person, read the key map."""
+        is_human = spec.algorithm == HUMAN.id
+        if is_human and (refusal := _human_refusal(spec)):
+            findings.block(*refusal, ProblemCode.SPEC_INVALID)
             return
-        given = HumanParameters(**arguments)
         try:
-            options = _read_object(given.options, "options")
-            _read_object(given.reset_options, "reset_options")
+            options = read_object(arguments["options"], "options")
+            read_object(arguments["reset_options"], "reset_options")
             env = EnvironmentSpec(spec.environment, options).make()
-            _prepare(env, given, spec.pace)
+            if is_human:
+                _prepare(env, HumanParameters(**arguments), spec.pace)
             env.close()
         except KeyMapInvalid as error:
             findings.block("parameters.keys", f"{error}.", ProblemCode.PARAMETER_INVALID)
-        except _ObjectInvalid as error:
+        except ObjectInvalid as error:
             findings.block("parameters.options", f"{error}.", ProblemCode.PARAMETER_INVALID)
         except EnvironmentUnusable as error:
             words = f"{error} {install_hint(spec.environment)}".strip()
             findings.block("environment", words, ProblemCode.ENVIRONMENT_UNKNOWN, error.nearest)
 
     def _check_environment(self, spec: RunSpec, findings: Findings) -> None:
-        if ":" not in spec.environment:
+        is_registered = spec.algorithm == RANDOM.id and spec.environment in gymnasium.registry
+        if ":" not in spec.environment and not is_registered:
             super()._check_environment(spec, findings)
 
     def _modes(self) -> list[str]:
-        return ["play", "replay", "human"]
+        return ["play", "evaluate", "replay", "human"]
 
 
-class _ObjectInvalid(ValueError):
-    """A parameter is no JSON object; the message names it."""
-
-
-def _read_object(text: str, name: str) -> dict[str, Any]:
-    if not text.strip():
-        return {}
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise _ObjectInvalid(f"{name} is no JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise _ObjectInvalid(f"{name} must be a JSON object")
-    if "render_mode" in found:
-        raise _ObjectInvalid(f"{name} may not name render_mode: frames are drawn anyway")
-    return found
+def _human_refusal(spec: RunSpec) -> tuple[str, str] | None:
+    """The field that a play by a person may not have so, and why; None: there is none."""
+    if spec.kind is not RunKind.PLAY:
+        return "kind", f"A person acts in runs of kind play, not {spec.kind.value}."
+    if not spec.record.has_episodes:
+        words = "A play is recorded at level episodes at the least: its frames belong to episodes."
+        return "record", words
+    return None
 
 
 def _require_same(options: dict[str, Any], recorded: EnvironmentSpec) -> None:

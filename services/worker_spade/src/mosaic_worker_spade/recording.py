@@ -119,7 +119,8 @@ class LearningRecorder:
             self._clips.begin(self.episode, learner.counts.steps - self._first_step, state)
         if not self._is_recorded:
             return
-        reset: dict[str, Any] = {"way": "seed", "seed": self._env_seed}
+        seed = self._env_seed if learner.episode_seed is None else learner.episode_seed
+        reset: dict[str, Any] = {"way": "seed", "seed": seed}
         if reset_state is not None:
             reset = {"way": "generator", "state": reset_state}
         self._telemetry.episode_start(self.env, self.episode, reset, observation=state)

@@ -164,17 +164,19 @@ class LearningSession:
         mean, error = mean_and_error(returns)
         result = EvaluationResult(
             checkpoint=str(draft.parameters.checkpoint),
+            checkpoint_sha256=None if draft.checkpoint is None else draft.checkpoint.sha256,
             algorithm=spec.algorithm,
             environment=self.world.id,
             trained_steps=None if draft.checkpoint is None else draft.checkpoint.facts.steps,
             greedy=None if draft.plan is not None else True,
             asked=draft.episodes,
-            seeds=[],
+            seeds=[draft.env_seed + number for number in range(len(returns))],
             returns=returns,
             lengths=[length for _, length in self.recorder.evaluated],
             mean=mean,
             standard_error=error,
         )
+        self.context.telemetry.metrics(self.steps, result.metrics())
         self.context.telemetry.extra(EVALUATION_RESULT, result.model_dump(mode="json"))
 
     def save(self, path: str, reason: str) -> None:
@@ -209,6 +211,7 @@ class LearningSession:
         ):  # of the checkpoint its values only: what it shows follows from this run's seed
             fresh = Learner.fresh(self.world, rates, seed, draft.env_seed)
             fresh.q, fresh.visits, fresh.epsilon = learner.q, learner.visits, 0.0
+            fresh.first_seed = draft.env_seed
             return fresh
         if draft.parameters.world_seed is not None:
             learner.world_draws, learner.is_seeded = Draws.seeded(draft.env_seed), True

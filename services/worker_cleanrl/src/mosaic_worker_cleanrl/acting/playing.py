@@ -3,9 +3,11 @@
 Never imports torch when it is imported.
 """
 
+import hashlib
 import sys
 from contextlib import ExitStack
 from itertools import count
+from pathlib import Path
 
 from mosaic_contracts.evaluations import EVALUATION_RESULT, EvaluationResult, mean_and_error
 from mosaic_contracts.play import PlayInput
@@ -24,12 +26,6 @@ from mosaic_worker_cleanrl.plan.play import play_facts
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.errors import RunRefused
 
-MEAN, STANDARD_ERROR, GREEDY = (
-    "evaluation/mean_return",
-    "evaluation/standard_error",
-    "evaluation/greedy",
-)
-"""Metrics of an evaluation; `charts/episodic_return` has each return."""
 _NOT_IN_CONFIG = ("total_steps", "environment", "seed", "record")
 """Facts that the config has anyway."""
 
@@ -116,6 +112,7 @@ def _record_result(
     mean, error = mean_and_error([each.episode_return for each in outcomes])
     result = EvaluationResult(
         checkpoint=plan.checkpoint,
+        checkpoint_sha256=_digest(Path(plan.checkpoint)),
         algorithm=spec.algorithm,
         environment=spec.environment,
         trained_steps=saved.global_step,
@@ -128,6 +125,10 @@ def _record_result(
         mean=mean,
         standard_error=error,
     )
-    values = [(MEAN, mean), (STANDARD_ERROR, error), (GREEDY, float(not plan.sampled))]
-    context.telemetry.metrics(step, [(name, value) for name, value in values if value is not None])
+    context.telemetry.metrics(step, result.metrics())
     context.telemetry.extra(EVALUATION_RESULT, result.model_dump(mode="json"))
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -3,6 +3,7 @@
 import json
 import stat
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ class LearnerCheckpoint:
     q: list[list[float]]
     visits: list[list[int]]
     facts: CheckpointFacts
+    sha256: str
+    """Digest of the file."""
 
     def require_world(self, world: TableWorld) -> None:
         """Refuse a checkpoint of another world.
@@ -138,7 +141,7 @@ def _checkpoint(data: bytes, *, is_summed: bool) -> LearnerCheckpoint:
         raise CheckpointUnusable("q holds values that are no finite numbers")
     if (visits < 0).any():
         raise CheckpointUnusable("visits holds negative numbers")
-    return LearnerCheckpoint(q.tolist(), visits.tolist(), facts)
+    return LearnerCheckpoint(q.tolist(), visits.tolist(), facts, sha256(data).hexdigest())
 
 
 def _facts(texts: dict[str, str]) -> CheckpointFacts:

@@ -40,7 +40,9 @@ class Learner:
     goals: set[int] = field(default_factory=set)
     """Terminal states that were met and are a success."""
     is_seeded: bool = True
-    """Whether the world's generator is as its seed made it: the first episode is rebuilt from that."""
+    """Whether the world's generator is as its seed made it: the episode is rebuilt from that."""
+    first_seed: int | None = None
+    """Seed of a play's first episode; each next one has the next. None: one generator serves all episodes."""
 
     @classmethod
     def fresh(
@@ -71,6 +73,18 @@ class Learner:
             return row.index(best)
         ties = [action for action, value in enumerate(row) if value == best]
         return ties[int(self.choice_draws.next() * len(ties))]
+
+    @property
+    def episode_seed(self) -> int | None:
+        """Seed of the episode that is next or under way; None: it has none of its own."""
+        return None if self.first_seed is None else self.first_seed + self.counts.episodes
+
+    def seed_episode(self) -> None:
+        """Where episodes have seeds, make both generators those of the next one: it depends on nothing before it."""
+        if self.episode_seed is not None:
+            self.world_draws = Draws.seeded(self.episode_seed)
+            self.choice_draws = Draws.seeded(self.seed + self.counts.episodes, 1)
+            self.is_seeded = True
 
     def note_end(self, state: int, *, ended: bool, success: bool) -> None:
         """An episode is over, in this state."""

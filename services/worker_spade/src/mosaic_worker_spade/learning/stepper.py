@@ -36,6 +36,7 @@ class Stepper:
             return self.state
         learner = self._learner
         self.is_recorded = self._recorder.wants_steps(learner.counts.episodes)
+        learner.seed_episode()
         seeded = learner.is_seeded
         before = learner.world_draws.state() if self.is_recorded and not seeded else None
         learner.is_seeded = False
