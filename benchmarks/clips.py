@@ -1,5 +1,5 @@
-"""What clips cost a training: milliseconds a frame in the trainer's thread, and the time of whole trainings in
-interleaved pairs, with and without clips.
+"""What clips cost a training: CPU milliseconds a frame in the trainer's thread, and CPU seconds of all processes of
+whole trainings in interleaved pairs, with and without clips.
 
     var/venvs/worker_cleanrl/bin/python benchmarks/clips.py [--pairs 4]
 """
@@ -30,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=4)
     given = parser.parse_args()
-    print("environment | ms a frame, median | p99")
+    print("environment | CPU ms a frame, median | p99")
     for name in DRAWN:
         spent = frame_costs(name)
         print(f"{name} | {np.median(spent):.2f} | {np.quantile(spent, 0.99):.2f}", flush=True)
@@ -41,7 +41,7 @@ def main() -> None:
         ratios.append(seconds[EVERY][0] / seconds[None][0])
         clips = seconds[EVERY][1]
         print(
-            f"pair {place + 1}: {clips} clips, time with clips / without {ratios[-1]:.3f}",
+            f"pair {place + 1}: {clips} clips, CPU time with clips / without {ratios[-1]:.3f}",
             flush=True,
         )
     print(
@@ -50,17 +50,17 @@ def main() -> None:
 
 
 def frame_costs(name: str) -> list[float]:
-    """Milliseconds that each frame takes in the trainer's thread."""
+    """CPU milliseconds of each frame in the trainer's thread."""
     with tempfile.TemporaryDirectory() as folder:
         run_dir = make_folder(Path(folder), {"environment": name, "clip_every": 1})
         context, spent = open_context(run_dir), []
         original = ClipSeries.add
 
         def timed(series: ClipSeries, draw: Any) -> None:
-            is_open, began = series.is_open, time.perf_counter()
+            is_open, began = series.is_open, time.thread_time()
             original(series, draw)
             if is_open:
-                spent.append(1e3 * (time.perf_counter() - began))
+                spent.append(1e3 * (time.thread_time() - began))
 
         ClipSeries.add = timed  # type: ignore[method-assign] # measured here alone
         try:
@@ -78,17 +78,20 @@ def frame_costs(name: str) -> list[float]:
 
 
 def training(every: int | None) -> tuple[float, int]:
-    """Seconds from the first episode to the end of a training, and how many clips it made."""
+    """CPU seconds of a training and its encoders, and how many clips it made."""
     with tempfile.TemporaryDirectory() as folder:
         fields = {"environment": "CartPole-v1", "steps": STEPS, "clip_every": every}
         run_dir = make_folder(Path(folder), fields)
         argv = [sys.executable, "-m", "mosaic_worker_cleanrl", "train", "--run-dir", str(run_dir)]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-        subprocess.run(argv, env=environment, stdout=subprocess.DEVNULL, check=True)
+        process = subprocess.Popen(argv, env=environment, stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(f"the training ended with {process.returncode}")
         events = read_events(run_dir)
-    times = [event["t"] for event in of_type(events, "episode_start")]
     clips = [event for event in of_type(events, "artifact") if event["kind"] == "video"]
-    return times[-1] - times[0], len(clips)
+    return used.ru_utime + used.ru_stime, len(clips)
 
 
 def make_folder(folder: Path, fields: dict[str, Any]) -> Path:

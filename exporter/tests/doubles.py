@@ -1,5 +1,6 @@
 """A stack that answers with frames or batches, in the place of a real one."""
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -66,28 +67,49 @@ def replaying(
     return Client(LOCATION, transport=httpx.MockTransport(answer))
 
 
+class RecordedRun:
+    """What a stack answers of a run with these records, in several pages of batches."""
+
+    def __init__(
+        self,
+        records: list[Any],
+        spaces: dict[str, Any],
+        config: dict[str, Any],
+        *,
+        per_page: int = 50,
+        level: str = "full",
+    ) -> None:
+        self._pages = list(_pages(records, spaces, per_page))
+        self._config = config
+        self._level = level
+
+    def answer(self, path: str, cursor: str) -> bytes:
+        """The body of an answer. `cursor`: of the query, empty where there is none."""
+        if path.endswith("/batches"):
+            pages = self._pages
+            place = next((i + 1 for i, page in enumerate(pages) if page.cursor == cursor), 0)
+            return encode_batches(pages[place])
+        if path.endswith("/events"):
+            event = {"type": "config", "attempt": 1, "source": "worker", "seq": 1}
+            found = [{**event, "data": self._config}]
+            return json.dumps({"events": found, "cursor": "1.worker.1", "has_more": False}).encode()
+        spec = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1"}
+        view = {
+            "run_id": RUN_ID, "name": "a run", "spec": {**spec, "record": self._level}, "state": "succeeded",
+            "revision": 1, "created_at": "2026-01-01T00:00:00Z", "run_dir": f"runs/{RUN_ID}",
+        }  # fmt: skip
+        return json.dumps(view).encode()
+
+
 def recording(
-    records: list[Any], spaces: dict[str, Any], config: dict[str, Any], per_page: int = 50
+    records: list[Any], spaces: dict[str, Any], config: dict[str, Any], level: str = "full"
 ) -> Client:
-    """A client of a stack whose run has these records, in several pages of batches."""
-    pages = list(_pages(records, spaces, per_page))
-    spec = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1"}
-    view = {
-        "run_id": RUN_ID, "name": "a run", "spec": spec, "state": "succeeded", "revision": 1,
-        "created_at": "2026-01-01T00:00:00Z", "run_dir": f"runs/{RUN_ID}",
-    }  # fmt: skip
-    event = {"type": "config", "attempt": 1, "source": "worker", "seq": 1, "data": config}
+    """A client of a stack whose run has these records."""
+    run = RecordedRun(records, spaces, config, level=level)
 
     def answer(request: httpx.Request) -> httpx.Response:
-        path = request.url.path
-        if path.endswith("/batches"):
-            cursor = request.url.params["cursor"]
-            place = next((i + 1 for i, page in enumerate(pages) if page.cursor == cursor), 0)
-            return httpx.Response(200, content=encode_batches(pages[place]))
-        if path.endswith("/events"):
-            found = {"events": [event], "cursor": "1.worker.1", "has_more": False}
-            return httpx.Response(200, json=found)
-        return httpx.Response(200, json=view)
+        cursor = request.url.params.get("cursor", "")
+        return httpx.Response(200, content=run.answer(request.url.path, cursor))
 
     return Client(LOCATION, transport=httpx.MockTransport(answer))
 

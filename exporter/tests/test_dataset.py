@@ -9,12 +9,20 @@ import numpy as np
 import pytest
 from tests.doubles import RUN_ID, recording
 
+from mosaic_client import Client
+from mosaic_contracts.exports import (
+    DatasetExport,
+    DatasetReport,
+    EpisodeId,
+    EpisodeRange,
+    ExportProgress,
+    dataset_name,
+)
 from mosaic_contracts.wire import EpisodeStart, Step
-from mosaic_exporter.dataset import dataset_name, write_dataset
-from mosaic_exporter.episodes import EpisodeId, Selection
+from mosaic_exporter.dataset import make_dataset
 from mosaic_exporter.errors import ExportProblem
 
-EVERYTHING = Selection([], None)
+EVERYTHING: list[EpisodeRange] = []
 CARTPOLE = {
     "observation": {"kind": "box", "dtype": "<f4", "shape": [4]},
     "action": {"kind": "discrete", "n": 2},
@@ -69,8 +77,12 @@ def records_of(episodes: list[Played], *, cut_at: int | None = None, env: int = 
     return records[:cut_at]
 
 
-def silent(_done: int, _total: int | None) -> None:
+def silent(_progress: ExportProgress) -> None:
     pass
+
+
+def write_dataset(client: Client, name: str, ranges: list[EpisodeRange]) -> DatasetReport:
+    return make_dataset(client, DatasetExport(run_id=RUN_ID, name=name, ranges=ranges), silent)
 
 
 def test_a_dataset_holds_the_episodes_as_they_were(folder: Path) -> None:
@@ -78,7 +90,7 @@ def test_a_dataset_holds_the_episodes_as_they_were(folder: Path) -> None:
     with gymnasium.make("CartPole-v1") as env:
         episodes = [play(env, seed) for seed in range(5)]
     client = recording(records_of(episodes), CARTPOLE, CONFIG)
-    report = write_dataset(client, RUN_ID, "cartpole/random", EVERYTHING, silent)
+    report = write_dataset(client, "cartpole/random", EVERYTHING)
     assert (report.name, report.episodes) == ("cartpole/random-v0", 5)
     assert (report.steps, report.left_out) == (sum(map(len, episodes)), [])
     dataset = minari.load_dataset("cartpole/random-v0")
@@ -98,12 +110,12 @@ def test_episodes_are_chosen_and_cut_ones_left_out() -> None:
     with gymnasium.make("CartPole-v1") as env:
         episodes = [play(env, seed) for seed in range(4)]
     client = recording(records_of(episodes, cut_at=-3), CARTPOLE, CONFIG)
-    chosen = Selection([(1, 1), (3, 9)], 0)
-    report = write_dataset(client, RUN_ID, "some-v3", chosen, silent)
+    chosen = [EpisodeRange(first=1, last=1, env=0), EpisodeRange(first=3, last=9, env=0)]
+    report = write_dataset(client, "some-v3", chosen)
     assert (report.episodes, report.steps) == (1, len(episodes[1]))
     assert report.left_out == [EpisodeId(1, 0, 3)]
     with pytest.raises(ExportProblem, match="None of these episodes"):
-        write_dataset(client, RUN_ID, "others", Selection([], 5), silent)
+        write_dataset(client, "others", [EpisodeRange(first=0, last=9, env=5)])
 
 
 def test_images_are_kept_without_loss() -> None:
@@ -118,7 +130,7 @@ def test_images_are_kept_without_loss() -> None:
     client = recording(
         records_of([episode]), CARTPOLE | {"observation": image}, {"environment": "x"}
     )
-    report = write_dataset(client, RUN_ID, "images", EVERYTHING, silent)
+    report = write_dataset(client, "images", EVERYTHING)
     assert not report.has_environment
     loaded = minari.load_dataset("images-v0")[0]
     assert np.array_equal(loaded.observations[1:], [step[1] for step in episode])
@@ -147,7 +159,7 @@ def test_a_space_of_parts_is_a_dict_of_arrays() -> None:
         records.append(
             Step(step + 1, 0, 0, 0, step, action, 1.0, flags, b"12345678", 0, seen(step))
         )
-    write_dataset(recording(records, spaces, {}), RUN_ID, "parts", EVERYTHING, silent)
+    write_dataset(recording(records, spaces, {}), "parts", EVERYTHING)
     loaded = minari.load_dataset("parts-v0")[0]
     assert loaded.observations["goal"].tolist() == [1, 2, 3]
     assert loaded.observations["view"][:, 0].tolist() == [0, 1, 2]
@@ -162,24 +174,28 @@ def test_what_minari_cannot_hold_is_said_and_leaves_nothing(folder: Path) -> Non
     records = records_of(episodes)
     other = CARTPOLE | {"observation": {"kind": "other", "repr": "Graph(...)"}}
     with pytest.raises(ExportProblem, match=r"space Graph"):
-        write_dataset(recording(records, other, CONFIG), RUN_ID, "a", EVERYTHING, silent)
+        write_dataset(recording(records, other, CONFIG), "a", EVERYTHING)
     wrong = CARTPOLE | {"observation": {"kind": "box", "dtype": "<f4", "shape": [5]}}
     with pytest.raises(ExportProblem, match="does not fit"):
-        write_dataset(recording(records, wrong, CONFIG), RUN_ID, "a", EVERYTHING, silent)
+        write_dataset(recording(records, wrong, CONFIG), "a", EVERYTHING)
     client = recording(records, CARTPOLE, CONFIG)
     with pytest.raises(ExportProblem, match="is no name"):
-        write_dataset(client, RUN_ID, "../a", EVERYTHING, silent)
-    write_dataset(client, RUN_ID, "a", EVERYTHING, silent)
+        write_dataset(client, "../a", EVERYTHING)
+    write_dataset(client, "a", EVERYTHING)
     with pytest.raises(ExportProblem, match="a-v0 exists"):
-        write_dataset(client, RUN_ID, "a-v0", EVERYTHING, silent)
+        write_dataset(client, "a-v0", EVERYTHING)
     for record in records:
         record.observation = None
-    with pytest.raises(ExportProblem, match="--record full"):
-        write_dataset(recording(records, CARTPOLE, CONFIG), RUN_ID, "b", EVERYTHING, silent)
+    with pytest.raises(ExportProblem, match="too large for an event"):
+        write_dataset(recording(records, CARTPOLE, CONFIG), "b", EVERYTHING)
+    with pytest.raises(ExportProblem, match="keeps no steps"):
+        write_dataset(recording(records, CARTPOLE, CONFIG, level="episodes"), "b", EVERYTHING)
     assert [path.name for path in folder.iterdir()] == ["a-v0"]
 
 
 def test_a_name_without_a_version_gets_one() -> None:
     """As Minari wants it."""
     assert dataset_name("me/cart-pole") == "me/cart-pole-v0"
+    with pytest.raises(ValueError, match="is no name"):
+        dataset_name("a b")
     assert dataset_name("cart-v12") == "cart-v12"

@@ -1,4 +1,4 @@
-"""The program that `./mosaic export` starts: what it says, and how it ends."""
+"""The program that the command line and the window start: what it reads, what it says, and how it ends."""
 
 import http.server
 import json
@@ -7,36 +7,42 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import gymnasium
 import pytest
-from tests.doubles import frame_of, moving_square
+from tests.doubles import RUN_ID, RecordedRun
+from tests.test_dataset import CARTPOLE, CONFIG, play, records_of
 
-from mosaic_contracts.frames import EpisodeFrames, encode_frame, encode_page
+from mosaic_contracts.exports import (
+    DatasetExport,
+    ExporterLine,
+    ExportOrder,
+    ExportPhase,
+    StackAddress,
+    exporter_argv,
+)
 
-REPLAY = "01ARZ3NDEKTSV4RRFFQ69G5FAW"
-LAST = 30
+Start = Callable[[], "subprocess.Popen[str]"]
 
 
 class Stack(http.server.BaseHTTPRequestHandler):
-    """Answers with one page of frames at a time, the last page never."""
+    """Answers for one run; of its batches the second page never comes."""
 
-    last_page_comes = True
+    run: RecordedRun
+    is_whole = True
     waits = threading.Event()
 
     def do_GET(self) -> None:
-        asked = parse_qs(urlsplit(self.path).query)
-        first = int(asked["first"][0])
-        if first >= 20 and not type(self).last_page_comes:
+        asked = urlsplit(self.path)
+        cursor = parse_qs(asked.query).get("cursor", [""])[0]
+        if asked.path.endswith("/batches") and cursor and not type(self).is_whole:
             type(self).waits.set()
             return  # the connection closes without an answer, and the exporter tries again
-        steps = range(first, min(first + 10, LAST + 1))
-        frames = [encode_frame(frame_of(step, moving_square(step))) for step in steps]
-        following = steps[-1] + 1 if steps[-1] < LAST else None
-        body = encode_page(EpisodeFrames(frames, following, LAST))
+        body = type(self).run.answer(asked.path, cursor)
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -47,62 +53,91 @@ class Stack(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
-    """The environment of a program that is to talk to the stand-in."""
-    monkeypatch.setattr(Stack, "last_page_comes", True)
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Starts the exporter with the order of a dataset; its standard input stays open."""
+    with gymnasium.make("CartPole-v1") as env:
+        records = records_of([play(env, seed) for seed in range(5)])
+    monkeypatch.setattr(Stack, "run", RecordedRun(records, CARTPOLE, CONFIG, per_page=20), False)
+    monkeypatch.setattr(Stack, "is_whole", True)
     monkeypatch.setattr(Stack, "waits", threading.Event())
-    token = tmp_path / "token"
-    token.write_text("secret")
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Stack) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
-        yield {
-            **os.environ,
-            "MOSAIC_URL": f"http://127.0.0.1:{server.server_port}",
-            "MOSAIC_TOKEN_FILE": str(token),
-        }
+        order = ExportOrder(
+            stack=StackAddress(url=f"http://127.0.0.1:{server.server_port}", token="secret"),
+            export=DatasetExport(run_id=RUN_ID, name="a-v0"),
+        )
+
+        def begin() -> "subprocess.Popen[str]":
+            program = subprocess.Popen(
+                exporter_argv(sys.executable),
+                env={**os.environ, "MINARI_DATASETS_PATH": str(tmp_path / "datasets")},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            assert program.stdin is not None
+            program.stdin.write(order.model_dump_json() + "\n")
+            program.stdin.flush()
+            return program
+
+        yield begin
         server.shutdown()
         thread.join(30)
 
 
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-I", "-m", "mosaic_exporter", *words]
+def ended(program: "subprocess.Popen[str]") -> tuple[int, list[ExporterLine]]:
+    """Exit code and what was said; standard input is open to the end."""
+    assert program.stdout is not None
+    with program:
+        lines = [ExporterLine.model_validate_json(line) for line in program.stdout]
+        code = program.wait(30)
+    return code, lines
 
 
-def lines(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
+def test_a_dataset_is_made_and_reported(start: Start, tmp_path: Path) -> None:
+    """Progress line by line, then the report; a second one of the same name is one problem."""
+    code, lines = ended(start())
+    assert code == 0
+    phases = [line.progress.phase for line in lines if line.progress is not None]
+    assert phases[0] is ExportPhase.READING
+    assert phases[-1] is ExportPhase.CHECKING
+    report = lines[-1].dataset
+    assert report is not None
+    assert (report.name, report.episodes, report.is_rebuilt) == ("a-v0", 5, False)
+    assert Path(report.folder) == tmp_path / "datasets" / "a-v0"
+    code, lines = ended(start())
+    assert (code, len(lines)) == (1, 1)
+    assert "a-v0 exists" in lines[0].problem
 
 
-def test_a_video_is_made_and_reported(tmp_path: Path, environ: dict[str, str]) -> None:
-    """Progress line by line, then the result."""
-    target = tmp_path / "a.gif"
-    words = command("video", REPLAY, str(target), "--form", "gif")
-    done = subprocess.run(words, env=environ, capture_output=True, text=True, check=True)
-    said = lines(done.stdout)
-    assert {"done": 31, "total": 31} in said
-    assert said[-1]["result"]["frames"] == 31
-    assert target.stat().st_size > 100
+def test_an_order_is_refused_that_is_none() -> None:
+    """A person who starts the program by hand learns what it reads."""
+    done = subprocess.run(
+        exporter_argv(sys.executable), input=json.dumps({"x": 1}), capture_output=True, text=True, check=False
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "An ExportOrder is expected" in done.stderr
 
 
-def test_a_problem_is_one_line(tmp_path: Path, environ: dict[str, str]) -> None:
-    """Exit code 1, in words, no traceback."""
-    words = command("video", REPLAY, str(tmp_path / "no-folder" / "a.mp4"))
-    done = subprocess.run(words, env=environ, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (1, "")
-    assert "cannot be written (No such file or directory)" in lines(done.stdout)[-1]["problem"]
+def by_signal(number: signal.Signals) -> Callable[["subprocess.Popen[str]"], Any]:
+    return lambda program: program.send_signal(number)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def by_death(program: "subprocess.Popen[str]") -> None:
+    """As when the program that started it has died."""
+    assert program.stdin is not None
+    program.stdin.close()
+
+
+@pytest.mark.parametrize("cancel", [by_signal(signal.SIGINT), by_signal(signal.SIGTERM), by_death])
 def test_a_cancelled_export_leaves_nothing(
-    tmp_path: Path, environ: dict[str, str], number: signal.Signals
+    start: Start, tmp_path: Path, cancel: Callable[["subprocess.Popen[str]"], Any]
 ) -> None:
-    """Ctrl-C, or the end of the program that started it: the draft is removed, at once."""
-    Stack.last_page_comes = False
-    folder = tmp_path / "videos"
-    folder.mkdir()
-    words = command("video", REPLAY, str(folder / "a.mp4"))
-    with subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, text=True) as program:
-        assert Stack.waits.wait(20)
-        program.send_signal(number)
-        assert program.wait(30) == 130
-    assert list(folder.iterdir()) == []
+    """Ctrl-C, or the end of the program that started it: what was begun is removed, at once."""
+    Stack.is_whole = False
+    program = start()
+    assert Stack.waits.wait(30)
+    cancel(program)
+    assert ended(program)[0] == 130
+    assert list((tmp_path / "datasets").iterdir()) == []

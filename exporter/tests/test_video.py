@@ -10,18 +10,21 @@ from numpy.typing import NDArray
 from tests.doubles import frame_of, moving_square, replaying
 
 from mosaic_client import AnswerInvalid
-from mosaic_exporter.encoder import Form, Pacing
+from mosaic_contracts.exports import ExportProgress, VideoForm, VideoReport
+from mosaic_exporter.encoder import Pacing
 from mosaic_exporter.errors import ExportProblem
-from mosaic_exporter.video import VideoOrder, VideoReport, write_video
+from mosaic_exporter.video import VideoTask, write_video
 
 REPLAY = "01ARZ3NDEKTSV4RRFFQ69G5FAW"
 
 
-def order(target: Path, form: Form = "mp4", fps: float = 30.0, speed: float = 1.0) -> VideoOrder:
-    return VideoOrder(REPLAY, target, form, fps, speed, "an episode")
+def order(
+    target: Path, form: VideoForm = "mp4", fps: float = 30.0, speed: float = 1.0
+) -> VideoTask:
+    return VideoTask(REPLAY, target, form, fps, speed, "an episode")
 
 
-def silent(_done: int, _total: int | None) -> None:
+def silent(_progress: ExportProgress) -> None:
     pass
 
 
@@ -37,12 +40,14 @@ def decoded(path: Path) -> tuple[list[NDArray[np.uint8]], float]:
 
 
 @pytest.mark.parametrize(("form", "size"), [("mp4", (26, 32)), ("gif", (25, 31))])
-def test_a_video_has_every_frame(tmp_path: Path, form: Form, size: tuple[int, int]) -> None:
+def test_a_video_has_every_frame(tmp_path: Path, form: VideoForm, size: tuple[int, int]) -> None:
     """One for the reset and one for each step, in order, at the environment's rate; an odd size is padded for MP4."""
     target = tmp_path / f"a.{form}"
     seen: list[tuple[int, int | None]] = []
     report = write_video(
-        replaying(40), order(target, form, fps=25), lambda done, total: seen.append((done, total))
+        replaying(40),
+        order(target, form, fps=25),
+        lambda progress: seen.append((progress.done, progress.total)),
     )
     pictures, rate = decoded(target)
     assert len(pictures) == report.frames == 41
@@ -78,7 +83,7 @@ def test_an_mp4_plays_everywhere(tmp_path: Path) -> None:
     ],
 )
 def test_a_rate_that_no_screen_shows_leaves_frames_out(
-    fps: float, speed: float, form: Form, every: int, rate: float
+    fps: float, speed: float, form: VideoForm, every: int, rate: float
 ) -> None:
     """The speed is kept: each n-th step is shown at a lower rate."""
     pacing = Pacing(fps, speed, form)
@@ -100,7 +105,15 @@ def test_approximate_frames_and_missing_pictures_are_reported(tmp_path: Path) ->
         9, lambda step: None if step in (4, 5) else moving_square(step), differs_from=6
     )
     report = write_video(client, order(tmp_path / "a.gif", "gif"), silent)
-    assert report == VideoReport(10, 30.0, 1, 31, 25, approximate_from=6, without_picture=2)
+    assert report == VideoReport(
+        file=str(tmp_path / "a.gif"),
+        frames=10,
+        fps=30.0,
+        width=31,
+        height=25,
+        approximate_from=6,
+        without_picture=2,
+    )
     pictures, _ = decoded(tmp_path / "a.gif")
     assert np.array_equal(pictures[5], moving_square(3))
 
@@ -117,7 +130,7 @@ def test_pictures_of_other_sizes_and_grey_ones_are_fitted(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("form", ["mp4", "gif"])
-def test_a_picture_of_one_pixel_is_a_video(tmp_path: Path, form: Form) -> None:
+def test_a_picture_of_one_pixel_is_a_video(tmp_path: Path, form: VideoForm) -> None:
     """The smallest environment there is."""
     client = replaying(2, lambda _: np.full((1, 1, 3), 7, np.uint8))
     write_video(client, order(tmp_path / f"a.{form}", form), silent)
@@ -136,8 +149,8 @@ def test_what_fails_half_way_leaves_what_was_there(tmp_path: Path) -> None:
     target = tmp_path / "a.mp4"
     target.write_text("older")
 
-    def cancelled(done: int, _total: int | None) -> None:
-        if done == 12:
+    def cancelled(progress: ExportProgress) -> None:
+        if progress.done == 12:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

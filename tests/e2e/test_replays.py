@@ -27,6 +27,14 @@ dataset = minari.load_dataset(sys.argv[1])
 print(json.dumps([[len(e.rewards), float(sum(e.rewards)), len(e.observations)] for e in dataset]))
 """
 
+VALUES = """
+import json, sys, minari
+dataset = minari.load_dataset(sys.argv[1])
+print(json.dumps([
+    [e.observations.tolist(), e.actions.tolist(), e.rewards.tolist(), e.terminations.tolist()] for e in dataset
+]))
+"""
+
 
 @pytest.fixture(scope="module")
 def trained(stack: StackUnderTest) -> RunView:
@@ -187,6 +195,28 @@ def test_a_dataset_holds_whole_episodes(
     again = stack.cli("export", trained.run_id, "--minari", "cartpole/ppo")
     assert again.returncode == 1
     assert "exists" in again.stderr
+
+
+def test_a_dataset_is_rebuilt_of_a_run_without_observations(
+    stack: StackUnderTest, trained: RunView, tmp_path: Path
+) -> None:
+    """The same training at the level `replay`: the dataset has, value for value, what the level `full` recorded."""
+    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=STEPS, record="replay", seed=3)
+    assert stack.wait_final(view.run_id, within_s=180).state is RunState.SUCCEEDED
+    stack.environ["MINARI_DATASETS_PATH"] = str(tmp_path)
+    for run_id, name in ((trained.run_id, "full"), (view.run_id, "rebuilt")):
+        done = stack.cli("export", run_id, "--minari", name, "--episodes", "0-9")
+        assert done.returncode == 0, done.stderr
+    assert "rebuilt by replays" in done.stderr
+    full, rebuilt = (
+        json.loads(in_exporter(stack, VALUES, f"{name}-v0")) for name in ("full", "rebuilt")
+    )
+    assert len(full) > 20
+    assert sorted(full) == sorted(rebuilt)
+    with stack.client() as client:
+        replays = [entry.run for entry in client.replays(view.run_id)]
+    assert len(replays) == 4
+    assert all(replay.state is RunState.SUCCEEDED for replay in replays)
 
 
 def test_steps_of_an_episode_are_lines(stack: StackUnderTest, trained: RunView) -> None:

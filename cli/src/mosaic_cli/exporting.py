@@ -1,80 +1,117 @@
 """Runs the exporter, which has an environment of its own, and shows how far it is."""
 
 import json
-import os
-import signal
 import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING
 
 from mosaic_cli.errors import ExportFailed
+from mosaic_cli.exit_code import code_of_problem
 from mosaic_cli.output import err
-from mosaic_cli.stack import tether
+from mosaic_cli.replaying import phase_words
 from mosaic_cli.stack.layout import Layout
+from mosaic_contracts.exports import (
+    EXPORTER,
+    EXPORTER_PATIENCE_S,
+    DatasetExport,
+    ExporterLine,
+    ExportOrder,
+    ExportPhase,
+    ExportProgress,
+    StackAddress,
+    VideoExport,
+    exporter_argv,
+)
 
-_PATIENCE_S = 5.0
-"""Time in which a cancelled exporter removes what it has begun."""
+if TYPE_CHECKING:
+    from mosaic_client import Client
+
+_INTERRUPTED = 130
 
 
-def run_exporter(words: list[str], title: str) -> dict[str, Any]:
-    """Run the exporter and return its result.
+def run_exporter(
+    client: "Client", export: VideoExport | DatasetExport, words: dict[ExportPhase, str]
+) -> ExporterLine:
+    """Run the exporter and return its report.
 
     Args:
-        words: its command line.
-        title: shown next to the bar.
+        client: of the stack that has the run.
+        export: what it is to make.
+        words: what is shown next to the bar, for phases that are none of a replay.
 
     Raises:
         EnvironmentMissing: its environment was not made.
         ExportFailed: it could not do it; the message is its own.
         KeyboardInterrupt: Ctrl-C. The exporter has ended and left nothing half-written.
     """
-    command = [Layout.of_environment().program("exporter", "python"), "-I", "-m", "mosaic_exporter"]
-    if sys.platform == "linux":
-        # it ends when this program is killed
-        command = [sys.executable, "-I", "-S", tether.__file__, str(os.getpid()), *command]
+    python = Layout.of_environment().program(EXPORTER, "python")
+    at = client.location
+    address = StackAddress(
+        url=at.url, token=at.token, ca_file=str(at.ca_file) if at.ca_file else None
+    )
+    order = ExportOrder(stack=address, export=export)
+    # it ends when its standard input is closed, so also when this program is killed
     with subprocess.Popen(
-        [*command, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        exporter_argv(python), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as program:
         try:
-            assert program.stdout is not None  # noqa: S101 - a pipe was asked for
-            answer = _followed(program.stdout, title)
+            answer = _followed(program, order, words)
             code = program.wait()
         except BaseException:
             _end(program)
             raise
-    if code == -signal.SIGINT or code == 130:
+    if code == _INTERRUPTED:
         raise KeyboardInterrupt
-    if "result" in answer:
-        result: dict[str, Any] = answer["result"]
-        return result
-    raise ExportFailed(answer.get("problem") or f"The exporter ended with exit code {code}.")
+    if not answer.problem and (answer.video or answer.dataset):
+        return answer
+    failure = ExportFailed(answer.problem or f"The exporter ended with exit code {code}.")
+    if answer.code is not None:
+        failure.code = code_of_problem(answer.code)
+    raise failure
 
 
-def _followed(lines: IO[str], title: str) -> dict[str, Any]:
-    """Show progress until the answer comes: an object with `result` or `problem`."""
-    with _bar(title) as update:
+def _followed(
+    program: "subprocess.Popen[str]", order: ExportOrder, words: dict[ExportPhase, str]
+) -> ExporterLine:
+    """Give it its order, and show progress until the answer comes."""
+    assert program.stdin is not None  # noqa: S101 - pipes were asked for
+    assert program.stdout is not None  # noqa: S101
+    try:
+        program.stdin.write(order.model_dump_json() + "\n")
+        program.stdin.flush()
+    except BrokenPipeError:
+        return ExporterLine()  # it has ended; its exit code is reported
+    return _answer(program.stdout, words)
+
+
+def _answer(lines: IO[str], words: dict[ExportPhase, str]) -> ExporterLine:
+    with _bar() as update:
         for line in lines:
-            said: dict[str, Any] = json.loads(line)
-            if "done" not in said:
+            said = ExporterLine.model_validate(json.loads(line))
+            if said.progress is None:
                 return said
-            update(said["done"], said["total"])
-    return {}
+            update(said.progress, words)
+    return ExporterLine()
 
 
 @contextmanager
-def _bar(title: str) -> Iterator[Any]:
+def _bar() -> Iterator[Callable[[ExportProgress, dict[ExportPhase, str]], None]]:
     from rich.progress import Progress as Bar
 
     with Bar(console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task("Starting the exporter ...", total=None)
+
+        def update(progress: ExportProgress, words: dict[ExportPhase, str]) -> None:
+            title = words.get(progress.phase) or phase_words(progress)
+            bar.update(task, description=title, completed=progress.done, total=progress.total)
+
+        yield update
 
 
 def _end(program: "subprocess.Popen[str]") -> None:
     program.terminate()
     try:
-        program.wait(_PATIENCE_S)
+        program.wait(EXPORTER_PATIENCE_S)
     except subprocess.TimeoutExpired:
         program.kill()

@@ -1,7 +1,7 @@
 """Rebuilds one episode in a run of kind `replay`, shows how far it is, and says in words how it compares."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -10,11 +10,11 @@ from mosaic_cli.errors import ReplayBroken
 from mosaic_cli.output import err, json_line, out, say
 from mosaic_cli.wording import plural
 from mosaic_client import light
-from mosaic_client.errors import ClientError, ReplayFailed
-from mosaic_contracts.states import RunState
+from mosaic_client.errors import ReplayFailed
 
 if TYPE_CHECKING:
     from mosaic_client import Client, StartedReplay
+    from mosaic_contracts.exports import EpisodeRef, ExportProgress
     from mosaic_contracts.replays import ReplayResult, StepDifference
     from mosaic_contracts.runs import RunView
 
@@ -22,32 +22,23 @@ _SHOWN_CHARS = 200
 
 
 @contextmanager
-def started_replay(
-    client: "Client", run_id: str, episode: light.EpisodeFields, *, draws: bool
-) -> Iterator["RunView"]:
-    """Start a replay; it is stopped when the block fails, by Ctrl-C too, and in any case where it draws.
+def replay_of(client: "Client", run_id: str, row: light.EpisodeFields) -> Iterator["StartedReplay"]:
+    """Start a replay without pictures; it is stopped when the block fails, by Ctrl-C too."""
+    from mosaic_client.replay_session import started_replay
 
-    A replay of the same episode that was there already is used, and is not stopped.
-    """
-    replay = client.replay(
-        run_id, episode.episode, env=episode.env, attempt=episode.attempt, draws=draws
-    )
-    try:
-        yield replay
-    except BaseException as error:
+    def on_stop(error: BaseException) -> None:
         if isinstance(error, KeyboardInterrupt):
             say("Stopping the replay ...")
-        _stop(client, replay)
-        raise
-    if draws:
-        _stop(client, replay)
+
+    with started_replay(client, episode_ref(run_id, row), draws=False, on_stop=on_stop) as replay:
+        yield replay
 
 
-def _stop(client: "Client", replay: "StartedReplay") -> None:
-    if not replay.is_new:
-        return
-    with suppress(ClientError):  # it ends by itself, too, once nobody asks for frames
-        client.stop(replay.run_id)
+def episode_ref(run_id: str, row: light.EpisodeFields) -> "EpisodeRef":
+    """The episode of a row."""
+    from mosaic_contracts.exports import EpisodeRef
+
+    return EpisodeRef(run_id=run_id, attempt=row.attempt, env=row.env, episode=row.episode)
 
 
 def await_result(client: "Client", replay: "RunView") -> "ReplayResult":
@@ -76,12 +67,6 @@ def say_differing_packages(result: "ReplayResult") -> None:
         say(f"Versions differ from the recorded ones: {named}.")
 
 
-def badge(result: "ReplayResult") -> str:
-    """`verified 512 of 512 steps (generator)`, or how many are equal."""
-    word = "verified" if result.is_verified else "equal"
-    return f"{word} {result.equal} of {result.steps} steps ({result.way})"
-
-
 def print_result(result: "ReplayResult") -> None:
     """Print how an episode compares: versions that differ first, then the badge, then the first difference.
 
@@ -91,7 +76,7 @@ def print_result(result: "ReplayResult") -> None:
     say_differing_packages(result)
     if result.problem:
         raise ReplayBroken(result.problem)
-    out.print(Text(badge(result), "green" if result.is_verified else "yellow"))
+    out.print(Text(result.verdict, "green" if result.is_verified else "yellow"))
     if result.first_difference is not None:
         for line in difference_lines(result.first_difference):
             out.print(line, soft_wrap=True)
@@ -120,13 +105,21 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]} ..."
 
 
-def _phase(run: "RunView") -> str:
+def phase_words(progress: "ExportProgress") -> str:
     """What a replay does at the moment."""
-    if run.state is RunState.QUEUED:
-        place = f", place {run.position}" if run.position else ""
-        reason = f": {run.waiting_reason}" if run.waiting_reason else ""
-        return f"Replay queued{place}{reason} ..."
-    if run.state is RunState.STARTING:
+    from mosaic_contracts.exports import ExportPhase
+
+    if progress.phase is ExportPhase.QUEUED:
+        reason = f", {progress.detail}" if progress.detail else ""
+        return f"Replay queued{reason} ..."
+    if progress.phase is ExportPhase.STARTING:
         return "Starting the replay ..."
-    steps = f", step {run.step:,}" if run.step else ""
-    return f"Rebuilding the episode{steps} ..."
+    steps = f", step {progress.done:,}" if progress.done else ""
+    total = f" of {progress.total:,}" if steps and progress.total else ""
+    return f"Rebuilding the episode{steps}{total} ..."
+
+
+def _phase(run: "RunView") -> str:
+    from mosaic_client.replay_session import replay_progress
+
+    return phase_words(replay_progress(run))

@@ -284,6 +284,7 @@ WORDS: dict[str, Words] = {
             "--episode": "|best|worst|median|last",
             "-e": "|best|worst|median|last",
             "--episodes": "any",
+            "--allow-unverified": "",
             "--env": "any",
             "--attempt": "any",
             "--speed": "any",

@@ -1,27 +1,41 @@
-"""`python -m mosaic_exporter`: started by `./mosaic export`, with the stack in MOSAIC_URL or MOSAIC_HOME."""
+"""`python -m mosaic_exporter`: reads an `ExportOrder` on stdin and reports on stdout (`mosaic_contracts.exports`)."""
 
-import argparse
 import os
 import signal
 import sys
-from dataclasses import asdict
-from pathlib import Path
+from threading import Thread, main_thread
 from types import FrameType
 from typing import NoReturn
 
-from mosaic_client import ClientError, connect
+from pydantic import ValidationError
+
+from mosaic_client import Client, ClientError, MosaicProblem, connect
+from mosaic_contracts.exports import (
+    DatasetExport,
+    ExporterLine,
+    ExportOrder,
+    StepsExport,
+    StepsReport,
+    VideoExport,
+)
 from mosaic_exporter.errors import ExportProblem
 from mosaic_exporter.talk import ProgressTalk, say
 
-_FAILED = 1
-_INTERRUPTED = 130
+_FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
 
 
 def main() -> None:
     """Make one export. A fault is one line with `problem` on stdout and exit code 1."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     try:
-        _run(_parser().parse_args())
+        order = _read_order()
+        stack = order.stack
+        with connect(stack.url, token=stack.token, ca_file=stack.ca_file) as client:
+            say(_made(client, order.export, ProgressTalk()))
+    except MosaicProblem as error:
+        found = error.problem
+        _fail(f"{found.title.rstrip('.')}. {found.detail}".strip(), found.code)
     except (ExportProblem, ClientError) as problem:
         _fail(str(problem))
     except OSError as error:
@@ -30,54 +44,61 @@ def main() -> None:
         os._exit(_INTERRUPTED)  # a page of frames may still be on its way, and is not waited for
 
 
-def _run(given: argparse.Namespace) -> None:
-    with connect() as client:
-        if given.what == "video":
-            from mosaic_exporter.video import VideoOrder, write_video
-
-            order = VideoOrder(
-                given.replay, given.target, given.form, given.fps, given.speed, given.title
-            )
-            say(result=asdict(write_video(client, order, ProgressTalk())))
-        else:
-            from mosaic_exporter.dataset import write_dataset
-            from mosaic_exporter.episodes import Selection
-
-            selection = Selection(map(_range, given.episodes), given.env)
-            report = write_dataset(client, given.run, given.name, selection, ProgressTalk())
-            say(result=asdict(report))
+def _read_order() -> ExportOrder:
+    line = sys.stdin.buffer.readline()
+    try:
+        order = ExportOrder.model_validate_json(line)
+    except ValidationError as error:
+        sys.stderr.write(f"An ExportOrder is expected on standard input: {error}\n")
+        sys.exit(_USAGE)
+    Thread(target=_watch_input, name="input", daemon=True).start()
+    return order
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="mosaic_exporter", description=__doc__)
-    exports = parser.add_subparsers(dest="what", required=True)
-    video = exports.add_parser("video", help="a video of a replay that draws")
-    video.add_argument("replay")
-    video.add_argument("target", type=Path)
-    video.add_argument("--form", choices=("mp4", "gif"), default="mp4")
-    video.add_argument("--fps", type=float, default=30.0)
-    video.add_argument("--speed", type=float, default=1.0)
-    video.add_argument("--title", default="")
-    dataset = exports.add_parser("minari", help="a Minari dataset of recorded episodes")
-    dataset.add_argument("run")
-    dataset.add_argument("name")
-    dataset.add_argument("--episodes", nargs="*", default=[], metavar="FIRST-LAST")
-    dataset.add_argument("--env", type=int)
-    return parser
+def _watch_input() -> None:
+    """Interrupt the export when standard input is closed: nobody waits for it any more."""
+    while os.read(sys.stdin.fileno(), 1024):
+        pass
+    signal.pthread_kill(main_thread().ident or 0, signal.SIGTERM)
 
 
-def _range(text: str) -> tuple[int, int]:
-    first, _, last = text.partition("-")
-    return int(first), int(last or first)
+def _made(
+    client: Client, export: VideoExport | StepsExport | DatasetExport, progress: ProgressTalk
+) -> ExporterLine:
+    # what each of them needs is slow to import
+    if isinstance(export, VideoExport):
+        from mosaic_exporter.replayed import make_video
+
+        return ExporterLine(video=make_video(client, export, progress))
+    if isinstance(export, StepsExport):
+        from pathlib import Path
+
+        from mosaic_client.export.steps import write_steps
+
+        episode = export.episode
+        steps = write_steps(
+            client,
+            episode.run_id,
+            episode.attempt,
+            episode.env,
+            episode.episode,
+            Path(export.target),
+        )
+        return ExporterLine(steps=StepsReport(file=export.target, steps=steps))
+    from mosaic_exporter.dataset import make_dataset
+
+    return ExporterLine(dataset=make_dataset(client, export, progress))
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    # a second signal must not interrupt the clearing up
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
-def _fail(text: str) -> NoReturn:
-    say(problem=text)
-    sys.stdout.flush()
+def _fail(text: str, code: str | None = None) -> NoReturn:
+    say(ExporterLine(problem=text, code=code))
     os._exit(_FAILED)  # see above
 
 

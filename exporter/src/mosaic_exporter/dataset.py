@@ -2,11 +2,10 @@
 
 import copy
 import os
-import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,61 +19,30 @@ from minari.dataset.minari_storage import MinariStorage
 from mosaic_base.atomic import ABANDONED_S
 from mosaic_client import Client
 from mosaic_contracts import VERSION
-from mosaic_exporter.episodes import EpisodeId, RecordedEpisode, Selection, whole_episodes
+from mosaic_contracts.exports import (
+    DatasetExport,
+    DatasetReport,
+    ExportPhase,
+    ExportProgress,
+    dataset_name,
+    datasets_folder,
+)
+from mosaic_exporter.episodes import RecordedEpisode, Selection, whole_episodes
 from mosaic_exporter.errors import ExportProblem
+from mosaic_exporter.rebuilt import RebuiltEpisodes
 from mosaic_exporter.spaces import collected, environment_spaces, space_of, value_of
-
-FOLDER_VARIABLE = "MINARI_DATASETS_PATH"
-_NAME = re.compile(r"([\w-]+/)*[\w-]+-v\d+")
-_VERSIONED = re.compile(r".*-v\d+")
-Progress = Callable[[int, int | None], None]
+from mosaic_exporter.talk import Progress
 
 
-@dataclass
-class DatasetReport:
-    """What became of a dataset."""
-
-    name: str
-    folder: str = ""
-    episodes: int = 0
-    steps: int = 0
-    left_out: list[EpisodeId] = field(default_factory=list)
-    """Episodes without a recorded end, or with missing steps."""
-    has_environment: bool = False
-    """Whether Minari can make the environment again from the dataset."""
-
-
-def dataset_name(text: str) -> str:
-    """Return a name with its version: `cartpole` becomes `cartpole-v0`.
-
-    Raises:
-        ExportProblem: Minari takes no such name.
-    """
-    name = text if _VERSIONED.fullmatch(text) else f"{text}-v0"
-    if not _NAME.fullmatch(name):
-        raise ExportProblem(
-            f"{text!r} is no name of a dataset. Use letters, digits, '-' and '_', e.g. cartpole/ppo-v0."
-        )
-    return name
-
-
-def datasets_folder() -> Path:
-    """Return the folder of Minari's datasets: MINARI_DATASETS_PATH, or `~/.minari/datasets`."""
-    named = os.environ.get(FOLDER_VARIABLE)
-    return Path(named) if named else Path("~/.minari/datasets").expanduser()
-
-
-def write_dataset(
-    client: Client, run_id: str, name: str, selection: Selection, progress: Progress
-) -> DatasetReport:
+def make_dataset(client: Client, export: DatasetExport, progress: Progress) -> DatasetReport:
     """Write episodes of a run as a new dataset. It appears under its name when it is complete and was loaded.
+
+    A run that recorded no observations is rebuilt by replays, and what they return is recorded.
 
     Args:
         client: of the stack that has the run.
-        run_id: id of the run.
-        name: name of the dataset; without a version `-v0` is added.
-        selection: which episodes.
-        progress: called with the number of steps that were read, and None.
+        export: which run and episodes, and the name.
+        progress: called with how far it is.
 
     Returns:
         What was written.
@@ -84,20 +52,22 @@ def write_dataset(
         ClientError: the stack does not send them.
         OSError: the folder cannot be written.
     """
-    report = DatasetReport(dataset_name(name))
+    try:
+        report = DatasetReport(name=dataset_name(export.name))
+    except ValueError as error:
+        raise ExportProblem(str(error)) from error
     target = datasets_folder() / report.name
     if target.exists():
         raise ExportProblem(
             f"The Minari dataset {report.name} exists ({target}). Use another name or version."
         )
-    config = next(iter(client.each_event(run_id, types=["config"])), {}).get("data", {})
+    config = next(iter(client.each_event(export.run_id, types=["config"])), {}).get("data", {})
     part = _unfinished(target)
     try:
         writer = DatasetWriter(part / "data", _environment_spec(config))
-        episodes = whole_episodes(
-            client, run_id, selection, lambda steps: progress(steps, None), report.left_out
-        )
-        report.steps = writer.write(episodes, _metadata(client, run_id, report.name, config))
+        with closing(_episodes(client, export, progress, report)) as episodes:
+            report.steps = writer.write(episodes, _metadata(client, export, report, config))
+        progress(ExportProgress(phase=ExportPhase.CHECKING))
         report.episodes = _checked(part / "data", report)
         report.has_environment = writer.spec is not None
         part.rename(target)
@@ -105,6 +75,37 @@ def write_dataset(
         shutil.rmtree(part, ignore_errors=True)
     report.folder = str(target)
     return report
+
+
+def _episodes(
+    client: Client, export: DatasetExport, progress: Progress, report: DatasetReport
+) -> Generator[RecordedEpisode, None, None]:
+    level = client.run(export.run_id).spec.record
+    if not level.has_steps:
+        raise ExportProblem(
+            f"The run has the recording level `{level}`, which keeps no steps: a dataset needs `replay` or `full`. "
+            "`./mosaic clone RUN --record replay` runs it again with its steps."
+        )
+    selection = Selection(export.ranges)
+    if level.has_observations:
+        yield from whole_episodes(
+            client,
+            export.run_id,
+            selection,
+            lambda steps: progress(ExportProgress(phase=ExportPhase.READING, done=steps)),
+            report.left_out,
+        )
+        return
+    report.is_rebuilt = True
+    rebuilt = RebuiltEpisodes(
+        client,
+        export.run_id,
+        selection,
+        progress,
+        report,
+        allow_unverified=export.allow_unverified,
+    )
+    yield from rebuilt.read()
 
 
 class DatasetWriter:
@@ -192,8 +193,11 @@ def _checked(folder: Path, report: DatasetReport) -> int:
     return count
 
 
-def _metadata(client: Client, run_id: str, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    spec = client.run(run_id).spec
+def _metadata(
+    client: Client, export: DatasetExport, report: DatasetReport, config: Mapping[str, Any]
+) -> dict[str, Any]:
+    run_id, name, spec = export.run_id, report.name, client.run(export.run_id).spec
+    rebuilt = "" if spec.record.has_observations else " Observations were rebuilt by replays."
     packages = config.get("packages") or {}
     return {
         "dataset_id": name,
@@ -201,7 +205,7 @@ def _metadata(client: Client, run_id: str, name: str, config: Mapping[str, Any])
         "algorithm_name": spec.algorithm,
         "description": (
             f"Episodes of the MOSAIC run {run_id} ({spec.algorithm} on {spec.environment}, seed {spec.seed}), "
-            f"exported by MOSAIC {VERSION}."
+            f"exported by MOSAIC {VERSION}.{rebuilt}"
         ),
         "requirements": [f"{package}=={version}" for package, version in packages.items()],
     }

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import av
 import numpy as np
@@ -12,8 +12,9 @@ from av.error import EOFError as NothingLeft
 from av.video.format import VideoFormat
 from numpy.typing import NDArray
 
-Form = Literal["mp4", "gif"]
-MOST_FPS: dict[Form, int] = {"mp4": 60, "gif": 50}
+from mosaic_contracts.exports import VideoForm
+
+MOST_FPS: dict[VideoForm, int] = {"mp4": 60, "gif": 50}
 """Maximum frame rate. Browsers show a GIF of more than 50 frames a second at 10."""
 _X264 = {"crf": "18", "preset": "veryfast"}
 """Quality of a nearly lossless look. Slower presets make files of flat graphics no smaller."""
@@ -28,7 +29,7 @@ class Pacing:
         form: of the video.
     """
 
-    def __init__(self, fps: float, speed: float, form: Form) -> None:
+    def __init__(self, fps: float, speed: float, form: VideoForm) -> None:
         self.every = max(1, ceil(fps * speed / MOST_FPS[form] - 1e-9))
         """Each n-th step is shown; above 1 where the frame rate would be too high."""
         self.rate = Fraction(fps * speed / self.every).limit_denominator(1000)
@@ -48,7 +49,7 @@ class Encoder(Protocol):
 
 
 def open_encoder(
-    path: Path, form: Form, rate: Fraction, picture: NDArray[Any], title: str
+    path: Path, form: VideoForm, rate: Fraction, picture: NDArray[Any], title: str
 ) -> Encoder:
     """Open a file for pictures of the size of `picture`.
 

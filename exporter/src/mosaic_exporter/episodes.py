@@ -2,23 +2,16 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from mosaic_client import Client
 from mosaic_client.export.stored import stored_parts
+from mosaic_contracts.exports import EpisodeId, EpisodeRange
 from mosaic_contracts.stored import BatchPage
 from mosaic_contracts.wire import EpisodeStart, Step, StepFlag
 from mosaic_exporter.errors import ExportProblem
 
 TYPES = ["config", "episode_start", "step"]
-
-
-class EpisodeId(NamedTuple):
-    """Which episode of a run."""
-
-    attempt: int
-    env: int
-    episode: int
 
 
 @dataclass
@@ -50,19 +43,20 @@ class Selection:
     """Which episodes are wanted.
 
     Args:
-        numbers: ranges of episode numbers, both ends included; empty: all.
-        env: sub-environment; None: all.
+        ranges: episodes by numbers, sub-environment and attempt; empty: all.
     """
 
-    def __init__(self, numbers: Iterable[tuple[int, int]], env: int | None) -> None:
-        self._ranges = list(numbers)
-        self._env = env
+    def __init__(self, ranges: Iterable[EpisodeRange]) -> None:
+        self._ranges = list(ranges)
 
-    def has(self, env: int, episode: int) -> bool:
+    def has(self, key: EpisodeId) -> bool:
         """Whether this episode is wanted."""
-        if self._env is not None and env != self._env:
-            return False
-        return not self._ranges or any(first <= episode <= last for first, last in self._ranges)
+        return not self._ranges or any(
+            part.first <= key.episode <= part.last
+            and part.env in (None, key.env)
+            and part.attempt in (None, key.attempt)
+            for part in self._ranges
+        )
 
 
 def whole_episodes(
@@ -85,14 +79,16 @@ def whole_episodes(
         Episodes with every step and an observation more than steps.
 
     Raises:
-        ExportProblem: the record has no observations.
+        ExportProblem: an observation is missing.
     """
     open_ones: dict[tuple[int, int], RecordedEpisode] = {}
     count = 0
     for (batch, _), records, spaces in stored_parts(_pages(client, run_id), TYPES):
         for record in records:
-            if isinstance(record, EpisodeStart) and selection.has(record.env, record.episode):
+            if isinstance(record, EpisodeStart):
                 key = EpisodeId(batch.attempt, record.env, record.episode)
+                if not selection.has(key):
+                    continue
                 began = _begin(key, record, spaces or {})
                 if (cut := open_ones.get(key[:2])) is not None:
                     unfinished.append(cut.key)
@@ -132,8 +128,8 @@ def _add(episode: RecordedEpisode, step: Step) -> None:
 def _observed(observation: Any) -> Any:
     if observation is None:
         raise ExportProblem(
-            "The run was recorded without observations, which a Minari dataset needs. Record it with them: "
-            "`./mosaic run ... --record full`, or `./mosaic clone RUN --record full`."
+            "An observation of the run is not in the record: it was too large for an event. `./mosaic logs RUN` says "
+            "which."
         )
     return observation
 

@@ -1,6 +1,5 @@
 """Makes a video of a replay."""
 
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +11,16 @@ from numpy.typing import NDArray
 from mosaic_base.atomic import atomic_file
 from mosaic_base.output_file import output_file
 from mosaic_client import Client, PictureMissing, picture
+from mosaic_contracts.exports import ExportPhase, ExportProgress, VideoForm, VideoReport
 from mosaic_contracts.frames import EnvironmentFrame
-from mosaic_exporter.encoder import Encoder, Form, Pacing, open_encoder, resized
+from mosaic_exporter.encoder import Encoder, Pacing, open_encoder, resized
 from mosaic_exporter.errors import ExportProblem
 from mosaic_exporter.frames import replay_frames
-
-Progress = Callable[[int, int | None], None]
+from mosaic_exporter.talk import Progress
 
 
 @dataclass(frozen=True)
-class VideoOrder:
+class VideoTask:
     """Which video to make.
 
     Attributes:
@@ -35,34 +34,18 @@ class VideoOrder:
 
     replay_id: str
     target: Path
-    form: Form
+    form: VideoForm
     fps: float = 30.0
     speed: float = 1.0
     title: str = ""
 
 
-@dataclass
-class VideoReport:
-    """What became of a video."""
-
-    frames: int = 0
-    fps: float = 0.0
-    every: int = 1
-    """Each n-th step is shown."""
-    width: int = 0
-    height: int = 0
-    approximate_from: int | None = None
-    """First step from which on the frames are approximate; None: every frame is as recorded."""
-    without_picture: int = 0
-    """Frames that had no picture and show the one before."""
-
-
-def write_video(client: Client, order: VideoOrder, progress: Progress) -> VideoReport:
+def write_video(client: Client, task: VideoTask, progress: Progress) -> VideoReport:
     """Write the video of a replay.
 
     Args:
         client: of the stack that has the replay.
-        order: which video.
+        task: which video.
         progress: called with the number of frames that are written and of all.
 
     Returns:
@@ -74,29 +57,29 @@ def write_video(client: Client, order: VideoOrder, progress: Progress) -> VideoR
         OSError: `target` cannot be written.
     """
     try:
-        with atomic_file(output_file(order.target), durable=True) as draft:
-            return _write(client, order, draft, progress)
+        with atomic_file(output_file(task.target), durable=True) as draft:
+            return _write(client, task, draft, progress)
     except FFmpegError as error:
         if isinstance(error, OSError):
             raise
         raise ExportProblem(f"The video cannot be encoded: {error}.") from error
 
 
-def _write(client: Client, order: VideoOrder, draft: Path, progress: Progress) -> VideoReport:
-    pacing = Pacing(order.fps, order.speed, order.form)
-    report = VideoReport(fps=float(pacing.rate), every=pacing.every)
+def _write(client: Client, task: VideoTask, draft: Path, progress: Progress) -> VideoReport:
+    pacing = Pacing(task.fps, task.speed, task.form)
+    report = VideoReport(file=str(task.target), fps=float(pacing.rate), every=pacing.every)
     encoder: Encoder | None = None
     try:
-        with closing(replay_frames(client, order.replay_id, pacing.every)) as frames:
+        with closing(replay_frames(client, task.replay_id, pacing.every)) as frames:
             shown: NDArray[np.uint8] | None = None
             for frame, total in frames:
                 shown = _picture(frame, shown, report)
                 if encoder is None:
                     report.height, report.width = shown.shape[:2]
-                    encoder = open_encoder(draft, order.form, pacing.rate, shown, order.title)
+                    encoder = open_encoder(draft, task.form, pacing.rate, shown, task.title)
                 encoder.add(shown)
                 report.frames += 1
-                progress(report.frames, total)
+                progress(ExportProgress(phase=ExportPhase.DRAWING, done=report.frames, total=total))
         if encoder is None:
             raise ExportProblem("The replay has no frames.")
         encoder.finish()

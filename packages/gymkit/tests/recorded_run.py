@@ -99,3 +99,23 @@ def replay(
         replay_run(context, make)
     (found,) = of_type(read_events(folder), REPLAY_RESULT)
     return ReplayResult.model_validate(found["data"])
+
+
+def replay_several(
+    folder: Path, events: list[dict[str, Any]], first: int, last: int
+) -> tuple[list[ReplayResult], list[dict[str, Any]]]:
+    """Replay several episodes of these events with observations; return the results, and all events of the replay."""
+    source = {"run_id": RUN_ID, "attempt": 1, "env": 0, "episode": last, "from_episode": first}
+    context, telemetry = context_in(
+        folder,
+        events[0]["data"]["environment"],
+        kind="replay",
+        record="full",
+        replay={**source, "draws": False, "observations": True},
+    )
+    write_replay_record(folder, events, 0, last, first)
+    with telemetry:
+        replay_run(context)
+    made = read_events(folder)
+    results = [ReplayResult.model_validate(e["data"]) for e in of_type(made, REPLAY_RESULT)]
+    return results, made

@@ -5,8 +5,8 @@ from typing import Any
 
 import gymnasium
 import pytest
-from tests.odd_environments import newest, register_odd
-from tests.recorded_run import record_random, replay
+from tests.odd_environments import Carrying, newest, register_odd
+from tests.recorded_run import record_random, replay, replay_several
 
 from mosaic_workerkit.testing.recorded import of_type
 
@@ -99,3 +99,46 @@ def test_random_numbers_of_its_own_are_found(tmp_path: Path) -> None:
     result = replay(tmp_path / "replay", events, 1)
     assert result.first_difference is not None
     assert (result.first_difference.step, result.equal) == (1, 0)
+
+
+@pytest.mark.parametrize("name", [newest("CartPole"), newest("FrozenLake"), newest("Taxi")])
+def test_several_episodes_are_recorded_with_their_observations(tmp_path: Path, name: str) -> None:
+    """A run without observations, rebuilt with them, has the steps of the same run at the level `full`."""
+    bare = record_random(tmp_path / "bare", name)
+    full = record_random(tmp_path / "full", name, record="full")
+    results, made = replay_several(tmp_path / "replay", bare, 0, 2)
+    assert [result.source.episode for result in results] == [0, 1, 2][: len(episodes(full))]
+    assert all(result.is_verified for result in results)
+    for kind in ("episode_start", "step"):
+        wanted = [event for event in of_type(full, kind) if event["episode"] <= 2]
+        rebuilt = of_type(made, kind)
+        assert len(wanted) == len(rebuilt) > 0
+        for one, other in zip(wanted, rebuilt, strict=True):
+            for key in ("episode", "hash", "observation"):
+                assert one[key] == other[key]
+            assert one.get("action") == other.get("action")
+
+
+def test_an_episode_that_differs_is_named_among_others(tmp_path: Path) -> None:
+    """One altered action: that episode alone is not verified, and the others are recorded all the same."""
+    events = record_random(tmp_path / "run", "CartPole-v1")
+    altered = next(e for e in of_type(events, "step") if e["episode"] == 2 and e["step"] == 5)
+    altered["action"] = 1 - altered["action"]
+    results, _ = replay_several(tmp_path / "replay", events, 1, 3)
+    assert [(r.source.episode, r.is_verified) for r in results] == [
+        (1, True),
+        (2, False),
+        (3, True),
+    ]
+
+
+def test_episodes_of_a_chain_are_rebuilt_in_one_environment(tmp_path: Path) -> None:
+    """Episodes before the first that is wanted are rebuilt too, and not recorded."""
+    register_odd()
+    events = record_random(tmp_path / "run", Carrying.CHAINED, steps=55)
+    results, made = replay_several(tmp_path / "replay", events, 2, 4)
+    assert [(r.source.episode, r.way, r.episodes_before) for r in results] == [
+        (n, "chain", n) for n in (2, 3, 4)
+    ]
+    assert all(result.is_verified for result in results)
+    assert episodes(made) == [2, 3, 4]

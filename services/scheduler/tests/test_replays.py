@@ -163,6 +163,26 @@ async def _is_there(stack: Stack, run_id: str) -> bool:
 
 @pytest.mark.broker
 @pytest.mark.shared_stack
+async def test_several_episodes_are_rebuilt_by_one_replay(stack: Stack) -> None:
+    """It records observations, and is given all of them; requests that contradict themselves are refused."""
+    stack.recorder.episode_limit = 3
+    run = await recorded(stack, episodes(5), does=ENDS)
+    asked = {"episode": 3, "from_episode": 1, "draws": False, "observations": True}
+    made = await replay(stack, run.run_id, **asked)
+    assert made.spec.record is RecordLevel.FULL
+    assert made.name.startswith("Episodes 1 to 3 of ")
+    await stack.wait_end(made.run_id)
+    events = lines(stack, made.run_id)[1:]
+    assert [(event["episode"], event.get("step", 0)) for event in events] == [
+        (episode, number) for episode in (1, 2, 3) for number in range(4)
+    ]
+    for wrong in ({**asked, "draws": True}, {**asked, "from_episode": 4}):
+        problem = (await refused(stack, run.run_id, **wrong)).problem
+        assert problem.code is ProblemCode.REQUEST_INVALID
+
+
+@pytest.mark.broker
+@pytest.mark.shared_stack
 async def test_a_chain_is_given_with_all_episodes_before_it(stack: Stack) -> None:
     """A reset that needs them: all of its sub-environment, in order, and none of another one."""
     stack.recorder.episode_limit = 5
@@ -370,9 +390,11 @@ async def test_an_ended_replay_goes_by_itself(stack: Stack) -> None:
     assert (await stack.get(run.run_id)).deleted_at is None
 
 
-def usable(first: int, events: Sequence[dict[str, Any]]) -> list[tuple[int, int]]:
+def usable(
+    first: int, events: Sequence[dict[str, Any]], *, is_chain: bool = True
+) -> list[tuple[int, int]]:
     """Episode and step of what a replay of SOURCE takes."""
-    checked = EpisodeFilter(SOURCE, first)
+    checked = EpisodeFilter(SOURCE, first, is_chain=is_chain)
     found = [(event["episode"], event.get("step", 0)) for event in checked.usable(events)]
     checked.finish()
     return found
@@ -382,6 +404,12 @@ def test_an_episode_is_rebuilt_up_to_its_first_gap() -> None:
     """Steps that a full outbox left out cannot be made up: what comes behind them is not taken."""
     events = [start(2), step(2, 1), step(2, 2), step(2, 4), step(2, 5)]
     assert usable(2, events) == [(2, 0), (2, 1), (2, 2)]
+
+
+def test_several_episodes_are_each_rebuilt_as_far_as_they_are_stored() -> None:
+    """Where no reset needs an earlier one: a gap ends its own episode, and a missing episode is left out."""
+    events = [start(0), step(0, 1), step(0, 3), step(0, 4), start(2), step(2, 1)]
+    assert usable(0, events, is_chain=False) == [(0, 0), (0, 1), (2, 0), (2, 1)]
 
 
 @pytest.mark.parametrize(

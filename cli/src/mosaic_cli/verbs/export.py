@@ -22,6 +22,7 @@ from mosaic_client.errors import ExportRefused
 if TYPE_CHECKING:
     from mosaic_client import Client
     from mosaic_client.export.writing import Format, Progress
+    from mosaic_contracts.exports import VideoForm
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,13 @@ class ExportOptions:
         str | None,
         typer.Option(metavar="0-49|all", help="Episodes of the Minari dataset; default: all."),
     ] = None
+    allow_unverified: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unverified",
+            help="Keep episodes in the Minari dataset whose rebuilt steps differ from the record.",
+        ),
+    ] = False
     env: option.EpisodeEnv = None
     attempt: option.Attempt = None
     speed: Annotated[
@@ -89,6 +97,7 @@ class ExportOptions:
         for is_wrong, message in (
             (self.episode and (self.parquet or is_set), "--episode goes with --jsonl, --mp4 or --gif."),
             (self.episodes and not is_set, "--episodes goes with --minari."),
+            (self.allow_unverified and not is_set, "--allow-unverified goes with --minari."),
             (self.env is not None and not is_part, "--env goes with --episode or --minari."),
             (self.attempt and self.episode is None, "--attempt goes with --episode."),
             (self.speed and not self.is_video, "--speed goes with --mp4 or --gif."),
@@ -104,7 +113,8 @@ def export(run: option.Run, options: ExportOptions) -> None:
     """Write all recorded events of a run as JSON lines or Parquet, or an episode as a video.
 
     --episode alone writes the steps of one episode. With --mp4 or --gif the episode is rebuilt, compared with the
-    record and drawn. --minari writes whole episodes with their observations, which --record full keeps, as a dataset.
+    record and drawn. --minari writes whole episodes with their observations as a dataset. A run that did not record
+    them (--record full) is rebuilt by replays, and an episode that differs from the record is left out.
     """
     options.check()
     with open_client() as client:
@@ -112,7 +122,14 @@ def export(run: option.Run, options: ExportOptions) -> None:
         if options.minari is not None:
             from mosaic_cli.episode_export import write_dataset
 
-            write_dataset(view.run_id, options.minari, options.episodes, options.env)
+            write_dataset(
+                client,
+                view.run_id,
+                options.minari,
+                options.episodes,
+                options.env,
+                allow_unverified=options.allow_unverified,
+            )
         elif options.episode is None:
             _write_events(client, view, options)
         else:
@@ -120,8 +137,8 @@ def export(run: option.Run, options: ExportOptions) -> None:
 
             wanted = WantedEpisode(options.episode, options.env, options.attempt)
             if options.is_video:
-                form, speed = "mp4" if options.mp4 else "gif", options.speed or 1.0
-                write_video(client, view, wanted, form, speed, options.output)
+                form: VideoForm = "mp4" if options.mp4 else "gif"
+                write_video(client, view, wanted, form, options.speed or 1.0, options.output)
             else:
                 write_steps(client, view, wanted, options.output)
 

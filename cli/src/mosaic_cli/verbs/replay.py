@@ -80,14 +80,14 @@ def _shown_in_window(run: light.RunFields, row: light.EpisodeFields) -> bool:
 
 
 def _verify(run: light.RunFields, row: light.EpisodeFields, json: bool) -> None:
-    from mosaic_cli.replaying import await_result, print_result, started_replay
+    from mosaic_cli.replaying import await_result, print_result, replay_of
     from mosaic_cli.wording import number, what
 
     result = f", return {number(row.episode_return)}" if row.episode_return is not None else ""
     say(f"Episode {row.episode} of environment {row.env}{result}: {what(run)}.")
     with (
         open_client() as client,
-        started_replay(client, run.run_id, row, draws=False) as started,
+        replay_of(client, run.run_id, row) as started,
     ):
         found = await_result(client, started)
     if json:

@@ -2,18 +2,19 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
-from mosaic_contracts.compat import StrEnum
+from mosaic_contracts.compat import Self, StrEnum
 from mosaic_contracts.field_checks import not_a_bool
 from mosaic_contracts.ids import RunIdField
 from mosaic_contracts.models import PeerModel, UserModel
 
 REPLAY_RESULT = "replay.result"
-"""Type of the event with a `ReplayResult`, which a run of kind `replay` records once it has compared every step."""
+"""Type of the event with a `ReplayResult`, which a run of kind `replay` records once it has compared every step of an
+episode."""
 REPLAY_FILE = "inputs/replay.jsonl"
 """File in the folder of a replay with the events that it is made from, one JSON object a line: the `config` of the
-recorded attempt, then `episode_start` and `step` of each episode in order, the replayed one last."""
+recorded attempt, then `episode_start` and `step` of each episode in order, the replayed ones last."""
 MAX_CHAIN_STEPS = 2_000_000
 """Maximum number of recorded steps that a replay takes, with those of all episodes before it where its reset needs
 them."""
@@ -23,10 +24,13 @@ REPLAY_IDLE_S = 120.0
 """Seconds after which a replay that draws ends when nobody has asked for a frame."""
 
 _Count = Annotated[int, Field(ge=0, lt=2**62)]
+# Left out where they say nothing: a stack or a worker's image may be older than they are.
+_FirstEpisode = Annotated[_Count | None, Field(exclude_if=lambda value: value is None)]
+_Observations = Annotated[bool, Field(exclude_if=lambda value: not value)]
 
 
 class ReplaySource(UserModel):
-    """The recorded episode that a run of kind `replay` rebuilds."""
+    """The recorded episode that a run of kind `replay` rebuilds, or several in a row."""
 
     run_id: RunIdField
     attempt: Annotated[int, Field(ge=1, lt=2**31)]
@@ -34,10 +38,14 @@ class ReplaySource(UserModel):
     episode: _Count
     draws: bool = True
     """Whether the replay goes on after the comparison and draws frames on request."""
+    from_episode: _FirstEpisode = None
+    """First of several episodes up to `episode`, each with a result of its own; None: `episode` alone."""
+    observations: _Observations = False
+    """Whether the rebuilt steps are recorded as events of the replay, with their observations."""
 
 
 class ReplayRequest(UserModel):
-    """Body of `POST /runs/{id}/replays`: rebuild one episode of this run."""
+    """Body of `POST /runs/{id}/replays`: rebuild one episode of this run, or several in a row."""
 
     episode: _Count
     env: Annotated[int, Field(ge=0, lt=2**31)] = 0
@@ -45,11 +53,23 @@ class ReplayRequest(UserModel):
     """None: the newest attempt that has the episode."""
     draws: bool = True
     """Whether frames are wanted. False: the replay ends when it has compared the last step."""
+    from_episode: _FirstEpisode = None
+    """First of several episodes up to `episode`, those without recorded steps left out; None: `episode` alone."""
+    observations: _Observations = False
+    """Whether the rebuilt steps are recorded as events of the replay, with their observations."""
 
-    @field_validator("episode", "env", "attempt", mode="before")
+    @field_validator("episode", "env", "attempt", "from_episode", mode="before")
     @classmethod
     def _refuse_bool(cls, value: object) -> object:
         return not_a_bool(value)
+
+    @model_validator(mode="after")
+    def _check_several(self) -> Self:
+        if self.from_episode is not None and self.from_episode > self.episode:
+            raise ValueError("from_episode must not be above episode")
+        if self.draws and (self.from_episode is not None or self.observations):
+            raise ValueError("from_episode and observations go with draws false")
+        return self
 
 
 class ResetWay(StrEnum):
@@ -111,6 +131,12 @@ class ReplayResult(PeerModel):
     def is_verified(self) -> bool:
         """Whether every recorded step is equal."""
         return not self.problem and self.first_difference is None and self.equal == self.steps
+
+    @property
+    def verdict(self) -> str:
+        """How it compares in words: `verified 512 of 512 steps (generator)`, or how many are equal."""
+        word = "verified" if self.is_verified else "equal"
+        return f"{word} {self.equal} of {self.steps} steps ({self.way})"
 
 
 class EpisodeRequest(PeerModel):

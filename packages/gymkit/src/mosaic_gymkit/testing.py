@@ -10,15 +10,20 @@ from mosaic_contracts.replays import REPLAY_FILE, ResetWay
 
 
 def write_replay_record(
-    run_dir: Path, events: Sequence[Mapping[str, Any]], env: int, episode: int
+    run_dir: Path,
+    events: Sequence[Mapping[str, Any]],
+    env: int,
+    episode: int,
+    from_episode: int | None = None,
 ) -> None:
-    """Write the record of one episode into the folder of a replay.
+    """Write the record of one episode, or of several, into the folder of a replay.
 
     Args:
         run_dir: folder of the replay.
         events: all events of the recorded attempt, as `mosaic_contracts.wire.to_event` gives them.
         env: number of the sub-environment.
         episode: number of the episode.
+        from_episode: first of several episodes up to `episode`.
     """
     config = next(event for event in events if event["type"] == "config")
     spaces = config["data"].get("spaces")
@@ -31,7 +36,8 @@ def write_replay_record(
     ]
     start = next(e for e in own if e["type"] == "episode_start" and e["episode"] == episode)
     if start["reset"]["way"] != ResetWay.CHAIN.value:
-        own = [event for event in own if event["episode"] == episode]
+        first = episode if from_episode is None else from_episode
+        own = [event for event in own if event["episode"] >= first]
     path = run_dir / REPLAY_FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(event) for event in (event_to_builtin(config, None), *own)]

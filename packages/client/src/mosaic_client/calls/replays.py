@@ -21,6 +21,8 @@ def replay(
     attempt: int | None = None,
     draws: bool = True,
     *,
+    from_episode: int | None = None,
+    observations: bool = False,
     idempotency_key: str | None = None,
 ) -> Call[StartedReplay]:
     """Start a run of kind `replay`, which rebuilds one recorded episode in a fresh process and compares every step.
@@ -31,6 +33,9 @@ def replay(
         env: index of the environment among parallel ones, from 0.
         attempt: attempt of the run, from 1; None: the newest that has the episode.
         draws: whether frames are wanted. False: the replay ends when it has compared the last step.
+        from_episode: first of several episodes up to `episode`, each with a result of its own; needs `draws` false.
+        observations: whether the rebuilt steps are recorded as events of the replay, with their observations; needs
+            `draws` false.
         idempotency_key: as for `submit`.
 
     Returns:
@@ -42,7 +47,14 @@ def replay(
         EpisodeUnknown: there is no such episode, or none of its steps were recorded.
         ReplayImpossible: the steps were not recorded, or the run's worker cannot rebuild episodes.
     """
-    request = ReplayRequest(episode=episode, env=env, attempt=attempt, draws=draws)
+    request = ReplayRequest(
+        episode=episode,
+        env=env,
+        attempt=attempt,
+        draws=draws,
+        from_episode=from_episode,
+        observations=observations,
+    )
     return Call.of(
         http_api.REPLAY,
         run_id,

@@ -14,6 +14,7 @@ from mosaic_gymkit.replay.comparison import compare_episode, package_differences
 from mosaic_gymkit.replay.drawing import FrameDrawer, serve_frames
 from mosaic_gymkit.replay.rebuilding import RebuiltEpisode, RebuiltMoment
 from mosaic_gymkit.replay.record import RecordInvalid, ReplayRecord, read_record
+from mosaic_gymkit.replay.series import EpisodeSeries
 from mosaic_gymkit.resets import ResetInvalid
 from mosaic_gymkit.specs import EnvironmentSpec
 from mosaic_workerkit.entry import TrainContext
@@ -33,6 +34,9 @@ def replay_run(
     make: Callable[[EnvironmentSpec], gymnasium.Env[Any, Any]] | None = None,
 ) -> None:
     """Rebuild the episode that the run's spec names, record how it compares, and draw it on request.
+
+    Several episodes are rebuilt and compared one after the other. They are recorded with their observations, if the
+    spec asks for that.
 
     Args:
         context: of the worker's `replay`.
@@ -73,11 +77,21 @@ class _Replay:
         telemetry.config({**config, "replay": self._source.model_dump(), "tensorboard": None})
         telemetry.progress(0, self._total)
         try:
-            self._rebuild(channel)
+            if self._source.from_episode is not None or self._source.observations:
+                self._rebuild_series()
+            else:
+                self._rebuild(channel)
         except (EnvironmentUnusable, ResetInvalid) as error:
             self._report(self._failure(str(error)))
         except _Stopped:
             return
+
+    def _rebuild_series(self) -> None:
+        telemetry = self._context.telemetry
+        series = EpisodeSeries(self._record, self._source, self._make, self._count)
+        for result in series.record_into(telemetry):
+            telemetry.extra(REPLAY_RESULT, result.model_dump(mode="json"))
+        telemetry.progress(self._total, self._total)
 
     def _rebuild(self, channel: FrameChannel) -> None:
         record, has_earlier = self._record, len(self._record.episodes) > 1

@@ -25,7 +25,7 @@ from mosaic_servicekit.bus import Verb
 MEMORY_MB = 4096
 """Limit of memory for one replay, in MiB, where the machine has more."""
 _OUTBOX_BYTES = 16 * 2**20
-"""A replay records a few events; its frames go another way."""
+"""A replay records a few events; frames go another way. One that records its steps waits while its outbox is full."""
 _GRACE_S = 5.0
 _NAME_LENGTH = 200
 EPISODE_START = TYPE_OF[EpisodeStart]
@@ -96,6 +96,8 @@ class RunReplays:
                 env=asked.env,
                 episode=asked.episode,
                 draws=asked.draws,
+                from_episode=asked.from_episode,
+                observations=asked.observations,
             )
             try:
                 first = await self._episodes.first_event(source)
@@ -142,15 +144,21 @@ def _spec(record: RunRecord, source: ReplaySource) -> RunSpec:
         seed=spec.seed,
         parameters=spec.parameters,
         kind=RunKind.REPLAY,
-        record=RecordLevel.METRICS,
+        record=RecordLevel.FULL if source.observations else RecordLevel.METRICS,
         wall_time_s=REPLAY_WALL_TIME_S,
         grace_s=_GRACE_S,
         memory_mb=MEMORY_MB,
         outbox_bytes=_OUTBOX_BYTES,
-        name=f"Episode {source.episode} of {record.name}"[:_NAME_LENGTH],
+        name=f"{_title(source)} of {record.name}"[:_NAME_LENGTH],
         parent=record.run_id,
         replay=source,
     )
+
+
+def _title(source: ReplaySource) -> str:
+    if source.from_episode is None:
+        return f"Episode {source.episode}"
+    return f"Episodes {source.from_episode} to {source.episode}"
 
 
 def _check_recording(record: RunRecord) -> None:

@@ -1,7 +1,7 @@
 """What a replay is made from: the recorded events of its episode, checked event by event. Pure.
 
 An episode that goes on after a step that is not stored is rebuilt up to there. An episode that others are rebuilt
-after must be complete.
+after must be complete. Where several episodes are rebuilt each on its own, those that are not stored are left out.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,12 +27,14 @@ class EpisodeFilter:
     """Takes the events of one or more episodes in their order, and lets through what a replay can use.
 
     Args:
-        source: the episode that is rebuilt.
-        first: number of the first episode: 0 where its reset needs all earlier ones, else the episode itself.
+        source: the episode that is rebuilt, or several.
+        first: number of the first episode: 0 where resets need all earlier ones, else the first that is rebuilt.
+        is_chain: whether resets need all earlier episodes.
     """
 
-    def __init__(self, source: ReplaySource, first: int) -> None:
+    def __init__(self, source: ReplaySource, first: int, *, is_chain: bool) -> None:
         self._source = source
+        self._is_chain = is_chain
         self._episode = first - 1
         """Number of the episode that is being read."""
         self._step = 0
@@ -57,8 +59,9 @@ class EpisodeFilter:
         self._require_episode(self._source.episode, self._episode)
 
     def _begin(self, episode: int) -> None:
-        self._require_episode(self._episode + 1, episode)
-        self._episode, self._step = episode, 0
+        if self._is_chain:
+            self._require_episode(self._episode + 1, episode)
+        self._episode, self._step, self._is_cut = episode, 0, False
 
     def _require_episode(self, expected: int, found: int) -> None:
         if found != expected:
@@ -71,7 +74,7 @@ class EpisodeFilter:
         if self._is_cut:
             return False
         if int(event["episode"]) != self._episode or step != self._step + 1:
-            if self._episode == self._source.episode:
+            if self._episode == self._source.episode or not self._is_chain:
                 self._is_cut = True
                 return False
             raise RecordUnusable(
@@ -89,7 +92,7 @@ class EpisodeFilter:
 
     def _reason(self) -> str:
         """Why earlier episodes are needed; empty where none is."""
-        if self._episode >= self._source.episode:
+        if not self._is_chain or self._episode >= self._source.episode:
             return ""
         return (
             f" The environment of this run cannot be set to a state, so that episode {self._source.episode} is rebuilt "

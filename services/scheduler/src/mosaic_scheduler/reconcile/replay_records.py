@@ -126,10 +126,12 @@ class ReplayRecords:
         is_chain = start is not None and needs_earlier_episodes(start.get("reset") or {})
         async with _events_file(self.folder(record)) as file:
             await asyncio.to_thread(_write, file, [config])
-            await self._copy(source, 0 if is_chain else source.episode, file)
+            await self._copy(source, is_chain, file)
 
-    async def _copy(self, source: ReplaySource, first: int, file: BinaryIO) -> None:
-        checked = EpisodeFilter(source, first)
+    async def _copy(self, source: ReplaySource, is_chain: bool, file: BinaryIO) -> None:
+        first = source.episode if source.from_episode is None else source.from_episode
+        first = 0 if is_chain else first
+        checked = EpisodeFilter(source, first, is_chain=is_chain)
         async for page in self.episodes.pages(source, first):
             await asyncio.to_thread(_write, file, checked.usable(page))
         checked.finish()
