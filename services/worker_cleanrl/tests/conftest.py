@@ -12,6 +12,9 @@ from mosaic_contracts.spec import RunSpec
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from tests.cases import CASES
+from tests.real_run import FinishedTraining, run
+
 
 @pytest.fixture(scope="session")
 def make_spec() -> Any:
@@ -23,6 +26,20 @@ def make_spec() -> Any:
         )
 
     return make
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory, make_spec: Any) -> Any:
+    """Return a function that gives the finished run of an algorithm at a level; each is made once, for all tests."""
+    made: dict[tuple[str, str], FinishedTraining] = {}
+
+    def get(algorithm: str, level: str) -> FinishedTraining:
+        if (algorithm, level) not in made:
+            folder = tmp_path_factory.mktemp("runs") / f"{algorithm}-{level}"
+            made[algorithm, level] = run(folder, make_spec(**CASES[algorithm].fields, record=level))
+        return made[algorithm, level]
+
+    return get
 
 
 @pytest.fixture

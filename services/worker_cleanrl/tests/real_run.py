@@ -20,7 +20,7 @@ from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
 from mosaic_worker_cleanrl.worker import CleanrlWorker
 from mosaic_workerkit.entry import main
-from mosaic_workerkit.testing.recorded import read_events, write_spec
+from mosaic_workerkit.testing.recorded import of_type, read_events, write_spec
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 TIMEOUT_S = 120
@@ -59,11 +59,26 @@ def play(folder: Path, spec: RunSpec) -> FinishedTraining:
     return finish_child(start_child(folder, spec, verb="play"), folder)
 
 
+def replay(folder: Path) -> FinishedTraining:
+    """Rebuild the episode that a run folder names, in such a child."""
+    return finish_child(_start(folder, None, "replay"), folder)
+
+
+def last_checkpoint(finished: FinishedTraining) -> Path:
+    """The file that a training ended with."""
+    assert finished.code == 0, finished.stderr
+    return finished.folder / str(of_type(finished.events, "checkpoint")[-1]["path"])
+
+
 def start_child(
     folder: Path, spec: RunSpec, prepare: Callable[[], None] | None = None, verb: str = "train"
 ) -> ForkServerProcess:
     """Start a run in such a child."""
     _make_folder(folder, spec)
+    return _start(folder, prepare, verb)
+
+
+def _start(folder: Path, prepare: Callable[[], None] | None, verb: str) -> ForkServerProcess:
     child = _server.Process(target=_serve, args=(folder, prepare, verb))
     child.start()
     return child

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from tests.cases import CASES, Case
-from tests.real_run import FinishedTraining, play, run
+from tests.real_run import FinishedTraining, last_checkpoint, play
 from tests.rebuilding import compare_rebuilt
 
 from mosaic_contracts.evaluations import EVALUATION_RESULT, EvaluationResult
@@ -22,21 +22,10 @@ from mosaic_workerkit.testing.recorded import of_type
 pytestmark = pytest.mark.timeout(240)
 
 
-def trained(folder: Path, case: Case) -> Path:
-    """Train, and return the last checkpoint."""
-    spec = RunSpec.model_validate({"worker": "cleanrl", "record": "metrics", **case.fields})
-    finished = run(folder, spec)
-    assert finished.code == 0, finished.stderr
-    return folder / str(of_type(finished.events, "checkpoint")[-1]["path"])
-
-
-@pytest.fixture(scope="module", params=list(CASES))
-def case_and_checkpoint(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Case, Path]:
+@pytest.fixture(params=list(CASES))
+def case_and_checkpoint(request: pytest.FixtureRequest, runs: Any) -> tuple[Case, Path]:
     """A short training of each algorithm that takes vectors."""
-    case = CASES[request.param]
-    return case, trained(tmp_path_factory.mktemp("trained") / "run", case)
+    return CASES[request.param], last_checkpoint(runs(request.param, "metrics"))
 
 
 def evaluate(folder: Path, case: Case, checkpoint: Path, **fields: Any) -> FinishedTraining:
@@ -109,10 +98,10 @@ def test_a_play_ends_after_its_steps(tmp_path: Path, ppo_checkpoint: Path) -> No
     assert config["trained"]["steps"] == CASES["ppo"].steps
 
 
-@pytest.fixture(scope="module")
-def ppo_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def ppo_checkpoint(runs: Any) -> Path:
     """Checkpoint of a short PPO on CartPole."""
-    return trained(tmp_path_factory.mktemp("ppo") / "run", CASES["ppo"])
+    return last_checkpoint(runs("ppo", "metrics"))
 
 
 def refusal(checkpoint: Path | str, **fields: Any) -> str:
@@ -201,10 +190,10 @@ def test_foreign_and_newer_files_are_refused(tmp_path: Path, ppo_checkpoint: Pat
     assert "holds no network agent" in refusal(changed_state(ppo_checkpoint, path, networks={}))
 
 
-def test_a_policy_without_its_normaliser_is_refused(tmp_path: Path) -> None:
+def test_a_policy_without_its_normaliser_is_refused(tmp_path: Path, runs: Any) -> None:
     """A file of a script that normalises lacks the statistics: `check` says so, and nothing acts on other numbers."""
     case = CASES["ppo_continuous_action"]
-    checkpoint = trained(tmp_path / "run", case)
+    checkpoint = last_checkpoint(runs(case.algorithm, "metrics"))
     changed = changed_state(checkpoint, tmp_path / "bare.pt", normalizers={})
     fields = {"algorithm": case.algorithm, "environment": case.environment}
     assert "lacks the statistics" in refusal(changed, **fields)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.real_run import ENVIRONMENT, run
+from tests.real_run import ENVIRONMENT, replay, run
 
 from mosaic_contracts.replays import REPLAY_RESULT, ReplayResult
 from mosaic_gymkit.testing import write_replay_record
@@ -14,16 +14,18 @@ from mosaic_workerkit.testing.recorded import RUN_ID, of_type, read_events, writ
 
 pytestmark = pytest.mark.timeout(240)
 TRAINED = [
-    ("ppo", "CartPole-v1", 2048),
-    ("ppo", "LunarLander-v2", 4096),
-    ("ppo_continuous_action", "BipedalWalker-v3", 4096),
-    ("ppo_continuous_action", "Hopper-v4", 2048),
-    ("ppo_atari", "BreakoutNoFrameskip-v4", 1024),
+    ("ppo", "LunarLander-v2", 1024, {"update_epochs": 1}),
+    ("ppo_continuous_action", "BipedalWalker-v3", 2048, {"update_epochs": 1}),
+    ("ppo_continuous_action", "Hopper-v4", 2048, {"update_epochs": 1}),
+    ("ppo_atari", "BreakoutNoFrameskip-v4", 512, {"num_envs": 4, "update_epochs": 1}),
 ]
+"""The environments that a replay must rebuild each in its own way; what is learned in them does not matter."""
 
 
-def replay(folder: Path, events: list[dict[str, Any]], start: dict[str, Any]) -> ReplayResult:
-    """Replay one episode by the worker's own command, in a process of its own."""
+def replayed(
+    folder: Path, events: list[dict[str, Any]], start: dict[str, Any], *, by_command: bool = False
+) -> ReplayResult:
+    """Replay one episode in a process of its own, which may be started by the worker's own command."""
     source = {"run_id": RUN_ID, "attempt": 1, "env": start["env"], "episode": start["episode"]}
     spec = {
         "worker": "cleanrl",
@@ -37,30 +39,51 @@ def replay(folder: Path, events: list[dict[str, Any]], start: dict[str, Any]) ->
     }
     write_spec(folder, spec)
     write_replay_record(folder, events, start["env"], start["episode"])
-    argv = [sys.executable, "-m", "mosaic_worker_cleanrl", "replay", "--run-dir", str(folder)]
-    done = subprocess.run(argv, env=ENVIRONMENT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    if by_command:
+        argv = [sys.executable, "-m", "mosaic_worker_cleanrl", "replay", "--run-dir", str(folder)]
+        done = subprocess.run(argv, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    else:
+        finished = replay(folder)
+        assert finished.code == 0, finished.stderr
     (found,) = of_type(read_events(folder), REPLAY_RESULT)
     return ReplayResult.model_validate(found["data"])
 
 
-@pytest.mark.parametrize(("algorithm", "environment", "steps"), TRAINED)
-def test_an_episode_of_a_training_is_proved_equal(
-    make_spec: Any, tmp_path: Path, algorithm: str, environment: str, steps: int
-) -> None:
-    """The first, a middle and the last recorded episode of a real training: every recorded step is equal."""
-    spec = make_spec(algorithm=algorithm, environment=environment, steps=steps)
-    events = run(tmp_path / "run", spec).events
+def check_episodes(folder: Path, events: list[dict[str, Any]], *, by_command: bool = False) -> None:
+    """Replay the first, a middle and the last recorded episode of a training: every recorded step is equal."""
     starts = of_type(events, "episode_start")
     for place in {0, len(starts) // 2, len(starts) - 1}:
-        result = replay(tmp_path / f"replay-{place}", events, starts[place])
+        target = folder / f"replay-{place}"
+        result = replayed(target, events, starts[place], by_command=by_command)
         assert result.is_verified, result
         assert result.packages == []
 
 
-def test_an_environment_of_a_missing_bundle_is_named(make_spec: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("algorithm", "environment", "steps", "parameters"), TRAINED)
+def test_an_episode_of_a_training_is_proved_equal(
+    make_spec: Any,
+    tmp_path: Path,
+    algorithm: str,
+    environment: str,
+    steps: int,
+    parameters: dict[str, Any],
+) -> None:
+    """Episodes of a real training are rebuilt in other processes."""
+    spec = make_spec(
+        algorithm=algorithm, environment=environment, steps=steps, parameters=parameters
+    )
+    check_episodes(tmp_path, run(tmp_path / "run", spec).events)
+
+
+def test_the_workers_command_proves_episodes_equal(runs: Any, tmp_path: Path) -> None:
+    """The same with nothing imported before, as a runner starts it."""
+    check_episodes(tmp_path, runs("ppo", "replay").events, by_command=True)
+
+
+def test_an_environment_of_a_missing_bundle_is_named(runs: Any, tmp_path: Path) -> None:
     """A record of an environment that cannot be made here: the result says why."""
-    events = run(tmp_path / "run", make_spec(steps=512)).events
-    events[0]["data"]["environment"] = "NoSuchRoom-v0"
-    result = replay(tmp_path / "replay", events, of_type(events, "episode_start")[0])
+    first, *others = runs("ppo", "replay").events
+    events = [{**first, "data": {**first["data"], "environment": "NoSuchRoom-v0"}}, *others]
+    result = replayed(tmp_path / "replay", events, of_type(events, "episode_start")[0])
     assert "There is no environment 'NoSuchRoom-v0' here." in result.problem

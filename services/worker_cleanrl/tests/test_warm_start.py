@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 from tests.cases import CASES
-from tests.real_run import run
+from tests.real_run import last_checkpoint, run
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.plan import check_run
@@ -45,9 +45,9 @@ def same(one: Any, other: Any) -> bool:
 
 
 @pytest.mark.parametrize("algorithm", list(LEARNS_NOTHING))
-def test_a_training_begins_with_what_was_learned(tmp_path: Path, algorithm: str) -> None:
+def test_a_training_begins_with_what_was_learned(tmp_path: Path, runs: Any, algorithm: str) -> None:
     """A second training that changes no weight ends with those of the first: each network, tensor and normaliser."""
-    first = run(tmp_path / "first", spec_of(algorithm))
+    first = runs(algorithm, "metrics")
     path, learned = last_state(first.folder, first.events)
     fields = LEARNS_NOTHING[algorithm]
     parameters = {**fields.get("parameters", {}), "checkpoint": str(path)}
@@ -85,11 +85,9 @@ def _check_statistics(learned: dict[str, Any], after: dict[str, Any], steps: int
         assert after["normalizers"][name]["mean"].shape == (3,)
 
 
-def test_what_does_not_fit_is_refused_before_the_start(tmp_path: Path) -> None:
+def test_what_does_not_fit_is_refused_before_the_start(runs: Any) -> None:
     """A checkpoint of another environment, and one whose network was shaped by other arguments."""
-    first = run(tmp_path / "first", spec_of("c51", steps=300))
-    path, _ = last_state(first.folder, first.events)
-    given = {"checkpoint": str(path)}
+    given = {"checkpoint": str(last_checkpoint(runs("c51", "metrics")))}
     report = check_run(spec_of("c51", environment="Acrobot-v1", parameters=given))
     assert "trained in CartPole-v1, the run is in Acrobot-v1" in report.findings[-1].message
     report = check_run(spec_of("c51", parameters={**given, "v_max": 50}))
