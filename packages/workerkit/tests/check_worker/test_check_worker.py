@@ -1,14 +1,16 @@
 """`check_worker` lets good workers pass and catches each kind of bad one: real programs, real runner, real outbox."""
 
+import io
 import json
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mosaic_workerkit.check_worker.command import main
 from mosaic_workerkit.check_worker.rules import RULES
 
 BAD = Path(__file__).with_name("bad_worker.py")
@@ -18,9 +20,17 @@ PLAY_RULES = {"play.ends", "play.told"}
 QUICK = ["--answer-timeout", "20", "--train-timeout", "20", "--grace", "1", "--steps", "50"]
 
 
-def check(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def check_by_command(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "mosaic_workerkit.check_worker", str(path), *options]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def check(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """What the command does, in this process; the worker has processes of its own all the same."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main([str(path), *options])
+    return subprocess.CompletedProcess([], code, out.getvalue(), err.getvalue())
 
 
 def manifest(folder: Path, fault: str) -> Path:
@@ -49,7 +59,7 @@ def venvs(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", ["worker_minimal", "worker_program"])
 def test_the_examples_are_good(name: str, venvs: Path) -> None:
     """The workers that the guide shows keep every rule, and every rule was checked."""
-    made = check(EXAMPLES / name, "--venvs", str(venvs), "--json")
+    made = check_by_command(EXAMPLES / name, "--venvs", str(venvs), "--json")
     answer = json.loads(made.stdout)
     assert [v for v in answer["verdicts"] if v["result"] != "ok"] == []
     assert {v["rule"] for v in answer["verdicts"]} == set(RULES) - PLAY_RULES
@@ -146,7 +156,7 @@ def test_a_training_that_never_ends_is_killed(tmp_path: Path) -> None:
 
 def test_words_for_people(tmp_path: Path) -> None:
     """Without --json each rule is a line, and a failed one says what was seen and what to do."""
-    made = check(manifest(tmp_path, "accepts_unknown"), *QUICK, "--only", "check")
+    made = check_by_command(manifest(tmp_path, "accepts_unknown"), *QUICK, "--only", "check")
     assert "failed  check.unknown_parameter: an unknown parameter is refused" in made.stdout
     assert "To do: Compare spec.parameters" in made.stdout
     assert (
