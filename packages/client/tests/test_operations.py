@@ -88,6 +88,21 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
         VIEW,
     ),
     (
+        lambda c: c.fork(RUN_ID, 3, 40, checkpoint="last", seed=2),
+        "POST",
+        f"{RUN}/fork",
+        {
+            "episode": 3,
+            "step": 40,
+            "env": 0,
+            "attempt": None,
+            "actor": "human",
+            "checkpoint": "last",
+            "overrides": {"seed": 2},
+        },
+        VIEW,
+    ),
+    (
         lambda c: c.replay(RUN_ID, 3, env=2, draws=False),
         "POST",
         f"{RUN}/replays",
@@ -149,7 +164,7 @@ async def test_an_operation_is_sent_as_the_interface_says(
     for request in seen:
         assert (request.method, request.url.raw_path.decode()) == (method, url)
         assert (json.loads(request.content) if request.content else None) == body
-        takes_key = url.endswith(("/runs", "/clone", "/play", "/replays"))
+        takes_key = url.endswith(("/runs", "/clone", "/play", "/fork", "/replays"))
         assert ("Idempotency-Key" in request.headers) == (takes_key and method == "POST")
 
 

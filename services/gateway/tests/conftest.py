@@ -35,6 +35,7 @@ from mosaic_contracts.services import (
     CloneOrder,
     Committed,
     DeleteRequest,
+    ForkOrder,
     ListRequest,
     MachineRequest,
     MoveRequest,
@@ -113,6 +114,7 @@ class Peers:
             "resume": self._retry,
             "clone": self._clone,
             "play": self._clone,
+            "fork": self._clone,
             "replay": self._replay,
             "patch": self._noted,
             "move": self._noted,
@@ -190,7 +192,7 @@ class Peers:
     async def _retry(self, request: RunRequest) -> RunRecord:
         return make_record(NEW_RUN, "queued", parent=(await self._get(request)).run_id)
 
-    async def _clone(self, request: CloneOrder | PlayOrder) -> RunRecord:
+    async def _clone(self, request: CloneOrder | PlayOrder | ForkOrder) -> RunRecord:
         self.asked.append(request)
         return await self._retry(RunRequest(run_id=request.run_id))
 

@@ -78,6 +78,8 @@ class SmallRecorder:
         self.episode_limit = 1000
         """Events of one page of an episode."""
         self.fails = self.fails_config = False
+        self.extent: tuple[int | None, int | None] = None, None
+        """Recorded steps of each episode, and where it ended."""
         """Whether it cannot read episodes now, or no config."""
 
     async def open(self) -> None:
@@ -172,7 +174,14 @@ class SmallRecorder:
         ]
         page = steps[: min(request.limit, self.episode_limit)]
         last_seq = page[-1]["seq"] if page else 0
-        return EpisodeEvents(events=page, has_more=len(page) < len(steps), last_seq=last_seq)
+        recorded, ended = self.extent
+        return EpisodeEvents(
+            events=page,
+            has_more=len(page) < len(steps),
+            last_seq=last_seq,
+            recorded_steps=recorded,
+            ended_at=ended,
+        )
 
     async def _status(self) -> RecorderStatus:
         last = (await self._bus.jetstream().stream_info(subjects.EVENTS_STREAM)).state.last_seq

@@ -14,14 +14,22 @@ from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.replays import (
     REPLAY_FILE,
     REPLAY_WALL_TIME_S,
+    EpisodeEvents,
     ReplayRequest,
     ReplaySource,
 )
 from mosaic_contracts.runs import RunRecord
-from mosaic_contracts.services import ListRequest, ReplayOrder, RunIds, RunRecords, RunRequest
+from mosaic_contracts.services import (
+    ForkOrder,
+    ListRequest,
+    ReplayOrder,
+    RunIds,
+    RunRecords,
+    RunRequest,
+)
 from mosaic_contracts.spec import RecordLevel, RunKind
 from mosaic_contracts.states import RunState
-from mosaic_scheduler.admission.replays import RunReplays
+from mosaic_scheduler.admission.recorded import find_episode
 from mosaic_scheduler.errors import RecordUnusable
 from mosaic_scheduler.queue.plan import HELD, QueueEntry
 from mosaic_scheduler.queue.replays import MAX_REPLAYS, replay_places
@@ -239,12 +247,12 @@ class _Stored:
     def __init__(self) -> None:
         self.asked: list[int] = []
 
-    async def first_event(self, source: ReplaySource) -> dict[str, Any]:
+    async def first_page(self, source: ReplaySource) -> EpisodeEvents:
         """As `RecordedEpisodes`."""
         self.asked.append(source.attempt)
         if source.episode >= {1: 3, 2: 1}.get(source.attempt, 0):
             raise ProblemError(Problem(code=ProblemCode.EPISODE_UNKNOWN, title="no such episode"))
-        return start(source.episode)
+        return EpisodeEvents(events=[start(source.episode)])
 
 
 @pytest.mark.parametrize(
@@ -260,13 +268,11 @@ async def test_the_newest_attempt_that_has_the_episode_is_taken(
 ) -> None:
     """Without a word on the attempt; a named one is that one, and nothing else."""
     stored: Any = _Stored()
-    others: Any = None
-    replays = RunReplays(others, others, others, stored, others)
     record = make_record(attempt=3)
-    source = await replays._source(record, ReplayRequest.model_validate(asked))
-    assert (source.attempt, stored.asked) == (attempts[-1], attempts)
+    found = await find_episode(stored, record, ReplayRequest.model_validate(asked))
+    assert (found.source.attempt, stored.asked) == (attempts[-1], attempts)
     with pytest.raises(ProblemError) as caught:
-        await replays._source(record, ReplayRequest(episode=1, attempt=2))
+        await find_episode(stored, record, ReplayRequest(episode=1, attempt=2))
     assert "episode 1 of environment 0 in attempt 2" in caught.value.problem.detail
 
 
@@ -447,3 +453,76 @@ def test_replays_start_in_their_order() -> None:
         ("c", False, f"behind other replays, of which {MAX_REPLAYS} run at once"),
     ]
     assert not any(place.starts for place in replay_places(waiting, MAX_REPLAYS, {}))
+
+
+PLAYS = {"play": True, "human": True, "branches": True}
+"""A worker whose plays by a person begin at recorded steps."""
+
+
+async def plays(stack: Stack, events: Sequence[dict[str, Any]], **fields: Any) -> RunRecord:
+    """A run of such a worker, with these events in the store."""
+    schema = {"properties": {"label": {"type": "string"}}}
+    answer = {"ok": True, "findings": []}
+    algorithm = {"parameters": schema, **PLAYS}
+    script_worker(stack, "replays", answer, ENDS, algorithm, modes=("train", "play", "replay"))
+    run = await stack.submit(**{**SPEC, "worker": "replays", "kind": "play", **fields})
+    ended = await stack.wait_end(run.run_id)
+    store(stack, run.run_id, events)
+    return ended
+
+
+@pytest.mark.broker
+@pytest.mark.shared_stack
+async def test_a_branch_is_given_the_record_of_its_episode(stack: Stack) -> None:
+    """It is queued like a training, gets the verb `play`, and its stored spec names attempt and parent."""
+    run = await plays(stack, episodes(3))
+    start_from = {"run_id": run.run_id, "episode": 1, "step": 2}
+    made = await stack.submit(**SPEC, worker="replays", kind="play", start_from=start_from)
+    assert made.spec.start_from is not None
+    assert (made.spec.start_from.attempt, made.spec.parent) == (1, run.run_id)
+    await stack.wait_end(made.run_id)
+    assert stack.worker_file(made.run_id, "verb").read_text() == "play"
+    config, reset, *steps = lines(stack, made.run_id)
+    assert (config["type"], reset["episode"], len(steps)) == ("config", 1, 3)
+
+
+@pytest.mark.broker
+@pytest.mark.shared_stack
+async def test_a_branch_that_cannot_begin_is_refused_in_words(stack: Stack) -> None:
+    """Another kind or environment, an unknown run or episode, a step after the end or beyond the record."""
+    run = await plays(stack, episodes(2))
+    point = {"run_id": run.run_id, "episode": 1, "step": 2}
+    unknown = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"
+    stack.recorder.extent = (3, 3)
+    for fields, start_from, words in (
+        ({"kind": "train"}, {}, "start_from: is for runs of kind play"),
+        ({"environment": "F-v0"}, {}, "recorded in E-v0"),
+        ({}, {"actor": "policy"}, "has no policy"),
+        ({}, {"run_id": unknown}, unknown),
+        ({}, {"episode": 9}, "no stored episode 9"),
+        ({}, {"step": 3}, "has ended at step 3: nothing goes on after it"),
+        ({}, {"step": -1}, "start_from.step"),
+    ):  # fmt: skip
+        spec = {**SPEC, "worker": "replays", "kind": "play", **fields}
+        with pytest.raises(ProblemError) as caught:
+            await stack.submit(**spec, start_from={**point, **start_from})
+        assert words in caught.value.problem.detail, (fields, start_from)
+    stack.recorder.extent = (1, None)
+    with pytest.raises(ProblemError, match="has 1 recorded steps"):
+        await stack.submit(**SPEC, worker="replays", kind="play", start_from=point)
+
+
+@pytest.mark.broker
+@pytest.mark.shared_stack
+async def test_a_fork_asks_the_worker_that_takes_inputs(stack: Stack) -> None:
+    """A person goes on in the run's own world; a policy needs a checkpoint, which such a run does not have."""
+    run = await plays(stack, episodes(2), seed=7, parameters={"label": "mine"})
+    order = ForkOrder(run_id=run.run_id, fork={"episode": 1, "step": 2, "actor": "human"})
+    made = await stack.ask("fork", order)
+    assert (made.spec.worker, made.spec.kind, made.spec.parent) == ("replays", "play", run.run_id)
+    assert (made.spec.seed, made.spec.parameters) == (7, {"label": "mine"})
+    assert made.spec.start_from is not None
+    assert (made.spec.start_from.step, made.spec.start_from.actor) == (2, "human")
+    asked = {"episode": 1, "step": 2, "actor": "policy"}
+    with pytest.raises(ProblemError, match="Name a checkpoint"):
+        await stack.ask("fork", ForkOrder(run_id=run.run_id, fork=asked))

@@ -132,6 +132,7 @@ class AsyncClient:
     resume = sent(run_calls.resume)
     clone = sent(run_calls.clone)
     play = sent(run_calls.play)
+    fork = sent(run_calls.fork)
     delete = sent(run_calls.delete)
     restore = sent(run_calls.restore)
     replay = sent(replay_calls.replay)

@@ -113,6 +113,7 @@ class Client(StackConnection):
     resume = sent(run_calls.resume)
     clone = sent(run_calls.clone)
     play = sent(run_calls.play)
+    fork = sent(run_calls.fork)
     delete = sent(run_calls.delete)
     restore = sent(run_calls.restore)
     replay = sent(replay_calls.replay)

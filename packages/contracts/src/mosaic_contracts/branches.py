@@ -1,6 +1,6 @@
 """Branches: runs that begin at a step of a recorded episode, and go on with a person or a policy (ADR 0017)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -45,6 +45,28 @@ class BranchPoint(UserModel):
             episode=self.episode,
             draws=False,
         )
+
+
+class ForkRequest(UserModel):
+    """Body of `POST /runs/{id}/fork`: a run that goes on from a step of an episode of this run."""
+
+    episode: _Count
+    step: _Count
+    env: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    attempt: Annotated[int, Field(ge=1, lt=2**31)] | None = None
+    """None: the newest attempt that has the episode."""
+    actor: _Actor = "human"
+    """Who is in control at first."""
+    checkpoint: str | None = None
+    """Whose policy acts: `RUN`, which is its newest checkpoint, or `RUN/PATH`. None: this run's newest, or the one by
+    which it plays."""
+    overrides: dict[str, Any] = Field(default_factory=dict)
+    """Fields of a RunSpec, as in a CloneRequest: `seed`, `episodes`, `pace`, `record`."""
+
+    @field_validator("episode", "step", "env", "attempt", mode="before")
+    @classmethod
+    def _refuse_bool(cls, value: object) -> object:
+        return not_a_bool(value)
 
 
 class BranchRecord(PeerModel):

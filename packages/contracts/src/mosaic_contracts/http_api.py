@@ -199,6 +199,14 @@ PLAY: Operation[RunView] = Operation(
     takes_key=True,
     is_slow=True,
 )
+FORK: Operation[RunView] = Operation(
+    "POST",
+    f"{_RUN}/fork",
+    "runs.RunView",
+    body="branches.ForkRequest",
+    takes_key=True,
+    is_slow=True,
+)
 REPLAY: Operation[RunView] = Operation(
     "POST",
     f"{_RUN}/replays",

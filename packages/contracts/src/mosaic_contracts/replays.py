@@ -164,3 +164,7 @@ class EpisodeEvents(PeerModel):
     events, even none."""
     last_seq: int = 0
     """How far the page has read."""
+    recorded_steps: int | None = None
+    """Stored steps of the episode; None: an older recorder."""
+    ended_at: int | None = None
+    """Last step of an episode that was terminated or truncated; None: it goes on, or was cut."""

@@ -82,6 +82,15 @@ class PlayOrder(RunRequest):
     """As `SubmitRequest.idempotency_key`."""
 
 
+class ForkOrder(RunRequest):
+    """Start a run that goes on from a step of a recorded episode."""
+
+    fork: dict[str, Any]
+    """A ForkRequest, as `PatchRequest.patch`."""
+    idempotency_key: str | None = None
+    """As `SubmitRequest.idempotency_key`."""
+
+
 class DeleteRequest(RunRequest):
     """Archive or delete an ended run. The record in the result has `deleted_at`."""
 

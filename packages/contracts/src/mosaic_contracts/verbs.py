@@ -19,6 +19,7 @@ from mosaic_contracts.services import (
     Committed,
     CommittedRequest,
     DeleteRequest,
+    ForkOrder,
     ListRequest,
     MachineRequest,
     MoveRequest,
@@ -99,6 +100,7 @@ RETRY = _scheduler("retry", RunRequest, RunRecord, SLOW_S)
 RESUME = _scheduler("resume", RunRequest, RunRecord, SLOW_S)
 CLONE = _scheduler("clone", CloneOrder, RunRecord, SLOW_S)
 PLAY = _scheduler("play", PlayOrder, RunRecord, SLOW_S)
+FORK = _scheduler("fork", ForkOrder, RunRecord, SLOW_S)
 REPLAY = _scheduler("replay", ReplayOrder, RunRecord, SLOW_S)
 DELETE = _scheduler("delete", DeleteRequest, RunRecord)
 RESTORE = _scheduler("restore", RunRequest, RunRecord)
@@ -132,7 +134,7 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
         RESUME,
         CLONE,
     ),
-    *(PLAY, REPLAY, DELETE, RESTORE, WORKERS, DESCRIBE, MACHINE, GPUS),
+    *(PLAY, FORK, REPLAY, DELETE, RESTORE, WORKERS, DESCRIBE, MACHINE, GPUS),
     *(SECRETS, SET_SECRET, DELETE_SECRET, STATUS),
     *(RECORDER_COMMITTED, RECORDER_STATUS, RECORDER_PRUNE, RECORDER_EPISODE),
 )

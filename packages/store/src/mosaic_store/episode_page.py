@@ -75,6 +75,21 @@ def read_steps(
     return [event for block in blocks for event in block.events]
 
 
+def read_extent(
+    db: sqlite3.Connection, run_id: str, attempt: int, env: int, episode: int
+) -> tuple[int | None, int | None]:
+    """Stored steps of an episode, and its last step where it was terminated or truncated. None: none is known."""
+    row = db.execute(
+        "SELECT steps, length, flags FROM episode WHERE attempt=? AND env=? AND episode=?"
+        " AND run=(SELECT id FROM run WHERE run_id=?)",
+        (attempt, env, episode, run_id),
+    ).fetchone()
+    if row is None:
+        return None, None
+    steps, length, flags = row
+    return steps, length if flags else None
+
+
 class StepBlock(NamedTuple):
     """What one stored block has of an episode."""
 

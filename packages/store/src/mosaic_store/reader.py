@@ -32,6 +32,7 @@ from mosaic_store.episode_page import (
     iter_step_blocks,
     read_config,
     read_episodes,
+    read_extent,
     read_steps,
 )
 from mosaic_store.event_page import MAX_PAGE_EVENTS, read_page
@@ -206,6 +207,9 @@ class Reader:
         most, size, records = _clip(limit, _MAX_EPISODE_EVENTS), 0, 0
         with self._pool.lend() as db:
             spaces = self._spaces_of(db, run_id, attempt)
+            if max(attempt, env, episode) < 2**63:
+                extent = read_extent(db, run_id, attempt, env, episode)
+                page.recorded_steps, page.ended_at = extent
             for block in iter_step_blocks(db, run_id, attempt, env, episodes, page.last_seq):
                 if size > _MAX_EPISODE_BYTES or records > _MAX_EPISODE_RECORDS:
                     page.has_more = True

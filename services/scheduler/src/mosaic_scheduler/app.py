@@ -9,6 +9,7 @@ from mosaic_contracts.stack import RUNS_DIR, SCHEDULER_DB
 from mosaic_scheduler.admission.admission import Admission
 from mosaic_scheduler.admission.context import ContextSource
 from mosaic_scheduler.admission.copies import RunCopies
+from mosaic_scheduler.admission.forks import RunForks
 from mosaic_scheduler.admission.plays import RunPlays
 from mosaic_scheduler.admission.replays import RunReplays
 from mosaic_scheduler.admission.resumes import RunResumes
@@ -163,6 +164,7 @@ class SchedulerApp:
             admission,
             RunCopies(store, admission),
             RunPlays(store, self._catalogue, admission),
+            RunForks(home, store, self._catalogue, admission),
             RunReplays(store, self._catalogue, admission, episodes, views),
             RunResumes(home, store, self._catalogue, admission),
             RunChanges(store, views, announcer, self._purge),

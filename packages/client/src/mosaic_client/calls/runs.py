@@ -8,6 +8,7 @@ from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import Call, body_of, model, query_of, typed
 from mosaic_client.run_view import Run, RunList
 from mosaic_contracts import http_api
+from mosaic_contracts.branches import ForkRequest
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
 from mosaic_contracts.compat import Unpack
 from mosaic_contracts.http_api import Operation
@@ -292,6 +293,53 @@ def play(
     """
     body = body_of(PlayRequest(checkpoint=checkpoint, overrides=overrides))
     return _start(http_api.PLAY, run_id, body=body, key=idempotency_key)
+
+
+def fork(
+    run_id: str,
+    episode: int,
+    step: int,
+    *,
+    actor: Literal["human", "policy"] = "human",
+    checkpoint: str | None = None,
+    env: int = 0,
+    attempt: int | None = None,
+    idempotency_key: str | None = None,
+    **overrides: Any,
+) -> Call[Run]:
+    """Start a new run that goes on from a step of a recorded episode; the other run becomes its parent.
+
+    `fork(run_id, episode=3, step=40, actor="policy")`
+
+    Args:
+        run_id: id of the run that recorded the episode.
+        episode: number of the episode.
+        step: the step after which the new run goes on; 0: after the reset.
+        actor: who is in control at first.
+        checkpoint: whose policy acts, as `RUN` or `RUN/PATH`; None: that of the run itself.
+        env: number of the sub-environment.
+        attempt: attempt of the run; None: the newest that has the episode.
+        idempotency_key: as for `submit`.
+        **overrides: fields of a RunSpec, as for `clone`, e.g. `seed`, `episodes`, `pace`.
+
+    Returns:
+        The new run. It fails, and names the first step that differs, if the episode cannot be rebuilt.
+
+    Raises:
+        RunUnknown: there is no such run.
+        EpisodeUnknown: the run has no such episode.
+        SpecRefused: nothing goes on after that step, or no worker can.
+    """
+    asked = ForkRequest(
+        episode=episode,
+        step=step,
+        env=env,
+        attempt=attempt,
+        actor=actor,
+        checkpoint=checkpoint,
+        overrides=overrides,
+    )
+    return _start(http_api.FORK, run_id, body=body_of(asked), key=idempotency_key)
 
 
 def delete(run_id: str, *, now: bool = False) -> Call[Run]:

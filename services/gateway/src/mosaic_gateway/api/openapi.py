@@ -11,6 +11,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
 from mosaic_contracts.access import SecretValue, TicketRequest
+from mosaic_contracts.branches import ForkRequest
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
 from mosaic_contracts.problems import Problem
 from mosaic_contracts.replays import ReplayRequest
@@ -18,7 +19,7 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_gateway.problem_reply import PROBLEM_TYPE
 
 BODIES = (
-    *(RunSpec, RunPatch, QueuePatch, CloneRequest, PlayRequest, ReplayRequest),
+    *(RunSpec, RunPatch, QueuePatch, CloneRequest, PlayRequest, ForkRequest, ReplayRequest),
     *(SecretValue, TicketRequest),
 )
 _REF = "#/components/schemas/{model}"

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
 from mosaic_contracts import verbs
+from mosaic_contracts.branches import ForkRequest
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.preflight import PreflightReport
@@ -13,6 +14,7 @@ from mosaic_contracts.runs import RunPage, RunView
 from mosaic_contracts.services import (
     CloneOrder,
     DeleteRequest,
+    ForkOrder,
     MoveRequest,
     NoRequest,
     PatchRequest,
@@ -162,6 +164,23 @@ async def play_run(
     request = PlayOrder(run_id=run_id, play=play, idempotency_key=idempotency_key)
     return created(
         *await services.runs.start(verbs.PLAY, request, may_exist=idempotency_key is not None)
+    )
+
+
+@router.post(
+    "/runs/{run_id}/fork",
+    status_code=201,
+    response_model=RunView,
+    responses=_AGAIN,
+    openapi_extra=body_of(ForkRequest),
+)
+async def fork_run(
+    services: ServicesDep, run_id: RunId, fork: JsonBody, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Start a run that goes on from a step of one of this run's episodes; this one becomes its parent."""
+    request = ForkOrder(run_id=run_id, fork=fork, idempotency_key=idempotency_key)
+    return created(
+        *await services.runs.start(verbs.FORK, request, may_exist=idempotency_key is not None)
     )
 
 

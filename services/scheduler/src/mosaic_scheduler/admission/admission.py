@@ -241,7 +241,8 @@ def _refusals(context: Context) -> list[Check]:
 
 def _start_checks(context: Context) -> list[Check]:
     """What a start needs in addition to a valid spec."""
-    return [*check_parent(context), check_disk(context.disk, context.spec.outbox_bytes)]
+    faults = [check for check in check_fields(context) if check.problem is not None]
+    return [*check_parent(context), *faults, check_disk(context.disk, context.spec.outbox_bytes)]
 
 
 def _refused(refusals: list[Check]) -> ProblemError:

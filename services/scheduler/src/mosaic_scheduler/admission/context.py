@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,11 @@ from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_contracts.xmpp import XmppServer
 from mosaic_scheduler.admission import plan
+from mosaic_scheduler.admission.branches import BranchLook, look_at_branch
 from mosaic_scheduler.admission.check import MAX_FINDINGS, Check, wrong
 from mosaic_scheduler.admission.inputs import InputResolution
 from mosaic_scheduler.errors import EngineUnavailable, XmppUnavailable
+from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.executors.preview import preview_launch
 from mosaic_scheduler.executors.protocol import Bounds, Executor, Inventory
 from mosaic_scheduler.executors.run_folder import fault_words
@@ -88,6 +90,8 @@ class Context:
     has_parent: bool
     """The run that the spec names as its parent is there, or the spec names none."""
     disk: DiskSpace
+    branch: BranchLook = field(default_factory=BranchLook)
+    """The recorded episode at which the run begins."""
 
 
 def parse_spec(data: dict[str, Any]) -> tuple[RunSpec | None, list[Check]]:
@@ -128,6 +132,7 @@ class ContextSource:
         self._gpus = gpus
         self._dispatcher = dispatcher
         self._bus = bus
+        self._episodes = RecordedEpisodes(bus)
 
     @property
     def uses_images(self) -> bool:
@@ -139,6 +144,7 @@ class ContextSource:
         worker = self._catalogue.find(spec.worker)
         description = await self._catalogue.describe(worker)
         spec = spec.model_copy(update={"worker": worker.manifest.id})
+        spec, branch = await look_at_branch(spec, self._store, self._episodes)
         spec, wrong_inputs = await self._inputs.resolve(spec, description)
         is_listed = lists_environment(spec, description)
         return Context(
@@ -158,6 +164,7 @@ class ContextSource:
             xmpp=await self._look_at_xmpp(spec, description),
             has_parent=spec.parent is None or await self._store.get(spec.parent) is not None,
             disk=await self.disk(),
+            branch=branch,
         )
 
     async def ask_worker(self, context: Context) -> CheckReport:

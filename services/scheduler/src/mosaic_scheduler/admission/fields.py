@@ -3,6 +3,7 @@
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunKind, RunSpec
 from mosaic_contracts.worker import Algorithm, CheckReport, WorkerDescription
+from mosaic_scheduler.admission.branches import check_branch
 from mosaic_scheduler.admission.check import Check, from_finding, passed, topic_of, unknown, wrong
 from mosaic_scheduler.admission.context import Context, lists_environment
 from mosaic_scheduler.admission.parameters import check_parameters
@@ -12,6 +13,7 @@ from mosaic_scheduler.executors.protocol import Inventory
 def check_fields(context: Context) -> list[Check]:
     """Whether the worker can do what the spec names: algorithm, environment, parameters, kind, level of recording."""
     found = check_spec(context.spec, context.description, context.inventory)
+    found += check_branch(context.spec, context.description, context.branch)
     if context.answer is not None:
         found = _with_reason(found, context.answer, context.spec)
     return [*found, passed("spec", "Every field is valid.")]

@@ -19,7 +19,7 @@ from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
 from mosaic_servicekit.bus import Verb
 
-_SAME = ("worker", "algorithm", "environment", "seed", "cpus", "gpus", "gpu_memory_mb", "memory_mb")
+SAME = ("worker", "algorithm", "environment", "seed", "cpus", "gpus", "gpu_memory_mb", "memory_mb")
 """What a play takes over; its recording, priority and limits in time are its own."""
 
 
@@ -74,12 +74,6 @@ def _playing(record: RunRecord, description: WorkerDescription) -> Algorithm:
 
 def _spec(record: RunRecord, algorithm: Algorithm, asked: PlayRequest) -> dict[str, Any]:
     fields = record.spec.model_dump(mode="json")
-    properties = algorithm.parameters.get("properties", {})
-    world = {
-        name: value
-        for name, value in record.spec.parameters.items()
-        if properties.get(name, {}).get(WORLD_MARK) is True
-    }
     parameter = checkpoint_parameters(algorithm)[0]
     run, start = record.run_id, record.run_id
     if asked.checkpoint is not None:
@@ -87,8 +81,18 @@ def _spec(record: RunRecord, algorithm: Algorithm, asked: PlayRequest) -> dict[s
     elif record.spec.kind.plays:  # once more: it has no checkpoint but the one that it began with
         run, start = record.spec.parent or run, str(record.spec.parameters.get(parameter, run))
     spec = {
-        **{name: fields[name] for name in _SAME},
+        **{name: fields[name] for name in SAME},
         "kind": RunKind.PLAY.value,
-        "parameters": {**world, parameter: start},
+        "parameters": {**world_of(record, algorithm), parameter: start},
     }
     return {**overridden(spec, asked.overrides), "parent": run}
+
+
+def world_of(record: RunRecord, algorithm: Algorithm) -> dict[str, Any]:
+    """The run's parameters that belong to its world."""
+    properties = algorithm.parameters.get("properties", {})
+    return {
+        name: value
+        for name, value in record.spec.parameters.items()
+        if properties.get(name, {}).get(WORLD_MARK) is True
+    }

@@ -1,20 +1,19 @@
 """New runs that rebuild a recorded episode of an earlier one."""
 
 import asyncio
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from pydantic import ValidationError
 
-from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.replays import REPLAY_WALL_TIME_S, ReplayRequest, ReplaySource
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import ReplayOrder
 from mosaic_contracts.spec import RecordLevel, RunKind, RunSpec
-from mosaic_contracts.wire import TYPE_OF, EpisodeStart
 from mosaic_contracts.worker import WorkerDescription
 from mosaic_scheduler import problem
 from mosaic_scheduler.admission.admission import Admission
+from mosaic_scheduler.admission.recorded import find_episode, impossible
 from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.store import RunStore
@@ -28,7 +27,6 @@ _OUTBOX_BYTES = 16 * 2**20
 """A replay records a few events; frames go another way. One that records its steps waits while its outbox is full."""
 _GRACE_S = 5.0
 _NAME_LENGTH = 200
-EPISODE_START = TYPE_OF[EpisodeStart]
 
 
 class _Episode(NamedTuple):
@@ -75,46 +73,24 @@ class RunReplays:
         if known is not None:
             return known
         record = await self._store.require(order.run_id)
-        _check_recording(record)
-        source = await self._source(record, asked)
+        found = await find_episode(self._episodes, record, asked)
+        wanted = asked.model_dump(include={"draws", "from_episode", "observations"})
+        source = found.source.model_copy(update=wanted)
         description = await self._description(record)
-        wanted = _Episode(source.run_id, source.attempt, source.env, source.episode)
+        episode = _Episode(source.run_id, source.attempt, source.env, source.episode)
         # Two requests at once start one replay.
-        async with self._locks.setdefault(wanted, asyncio.Lock()):
+        async with self._locks.setdefault(episode, asyncio.Lock()):
             living = await self._find_living(source)
             if living is not None:
                 return await self._admission.answer_with(living, key)
             return await self._admission.queue_replay(_spec(record, source), description, key)
-
-    async def _source(self, record: RunRecord, asked: ReplayRequest) -> ReplaySource:
-        """The episode, of the newest attempt that has it where none is named."""
-        attempts = range(record.attempt, 0, -1) if asked.attempt is None else [asked.attempt]
-        for attempt in attempts:
-            source = ReplaySource(
-                run_id=record.run_id,
-                attempt=attempt,
-                env=asked.env,
-                episode=asked.episode,
-                draws=asked.draws,
-                from_episode=asked.from_episode,
-                observations=asked.observations,
-            )
-            try:
-                first = await self._episodes.first_event(source)
-            except ProblemError as error:
-                if error.problem.code is not ProblemCode.EPISODE_UNKNOWN:
-                    raise
-                continue
-            _check_reset(record, source, first)
-            return source
-        raise _episode_unknown(record, asked)
 
     async def _description(self, record: RunRecord) -> WorkerDescription:
         """What the run's own worker says of itself: no other one has its environments."""
         description = await self._catalogue.describe(self._catalogue.find(record.spec.worker))
         if RunKind.REPLAY in description.modes:
             return description
-        raise _impossible(
+        raise impossible(
             f"The worker {record.spec.worker} cannot replay",
             f"Its version {description.version} does not have the verb `replay`. A worker gets it from "
             "`mosaic_gymkit`; docs/worker_author.md says how.",
@@ -159,52 +135,3 @@ def _title(source: ReplaySource) -> str:
     if source.from_episode is None:
         return f"Episode {source.episode}"
     return f"Episodes {source.from_episode} to {source.episode}"
-
-
-def _check_recording(record: RunRecord) -> None:
-    level = record.spec.record
-    if level.has_steps:
-        return
-    raise _impossible(
-        "The steps of this run were not recorded",
-        f"Run {record.run_id} has the recording level `{level}`; a replay needs `replay` or `full`. "
-        f"`./mosaic clone {record.run_id} --record replay` runs it again with its steps.",
-    )
-
-
-def _check_reset(record: RunRecord, source: ReplaySource, first: dict[str, Any] | None) -> None:
-    if first is not None and first["type"] == EPISODE_START:
-        return
-    every = record.spec.replay_every
-    if source.episode % every:
-        raise _impossible(
-            "The steps of this episode were not recorded",
-            f"Run {record.run_id} records one of {every} episodes (`replay_every`). The nearest before it is episode "
-            f"{source.episode - source.episode % every}.",
-        )
-    raise _impossible(
-        "The reset of this episode is not in the store",
-        f"Without it, episode {source.episode} of environment {source.env} cannot be rebuilt. "
-        f"`./mosaic episodes {record.run_id}` lists the others.",
-    )
-
-
-def _episode_unknown(record: RunRecord, asked: ReplayRequest) -> ProblemError:
-    where = f"environment {asked.env}"
-    if asked.attempt is not None:
-        where += f" in attempt {asked.attempt}"
-    is_late = not record.state.is_final or record.telemetry_pending
-    late = " Its newest events may not be stored yet." if is_late else ""
-    return ProblemError(
-        Problem(
-            code=ProblemCode.EPISODE_UNKNOWN,
-            title="There is no such episode",
-            detail=f"Run {record.run_id} has no stored episode {asked.episode} of {where}.{late} "
-            f"`./mosaic episodes {record.run_id}` lists what there is.",
-            retry_after_s=2.0 if is_late else None,
-        )
-    )
-
-
-def _impossible(title: str, detail: str) -> ProblemError:
-    return ProblemError(Problem(code=ProblemCode.REPLAY_IMPOSSIBLE, title=title, detail=detail))

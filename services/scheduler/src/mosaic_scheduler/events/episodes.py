@@ -25,8 +25,12 @@ class RecordedEpisodes:
         Raises:
             ProblemError: `episode_unknown`, the store has nothing of this episode.
         """
-        found = await self._ask(_request(source, limit=1))
+        found = await self.first_page(source)
         return found.events[0] if found.events else None
+
+    async def first_page(self, source: ReplaySource) -> EpisodeEvents:
+        """The first stored event of the episode with its number of steps; errors as for `first_event`."""
+        return await self._ask(_request(source, limit=1))
 
     async def pages(
         self, source: ReplaySource, from_episode: int

@@ -28,6 +28,8 @@ class QueueEntry:
     held: bool = False
     sending: bool = False
     """What its interrupted attempt recorded is not stored yet: the next one would write over it."""
+    unready: str = ""
+    """What it waits for besides cores and GPUs; it holds up nobody meanwhile."""
     ends_within_s: float | None = None
     """Seconds after its start within which it ends in any case, by its limit of wall time. None: it is not known."""
 
@@ -86,6 +88,8 @@ class _Walk:
             return QueuePlace(claim.run_id, None, HELD)
         if claim.sending:
             return QueuePlace(claim.run_id, None, SENDING)
+        if claim.unready:
+            return QueuePlace(claim.run_id, None, claim.unready)
         chosen = self._choose(claim)
         if chosen is None:
             return self._wait_for_gpus(claim)

@@ -86,7 +86,7 @@ class Dispatcher:
     ) -> QueuePlan:
         """Settle the leases of what has ended, then decide who starts.
 
-        `unready`: for each replay whose record is not there yet, what it waits for.
+        `unready`: for each run whose recorded episode is not there yet, what it waits for.
         """
         live = [run.record for run in unfinished if run.record.state.has_process]
         await self._ledger.settle({AttemptRef(r.run_id, r.attempt) for r in live})
@@ -95,7 +95,7 @@ class Dispatcher:
         waiting = [run for run in queued if not _is_replay(run.record)]
         busy = self._busy([record for record in live if not _is_replay(record)])
         devices = self._ledger.devices(self._free_in_s(busy), inventory.gpu_problem)
-        claims = [_claim(run.record) for run in waiting]
+        claims = [_claim(run.record, unready.get(run.record.run_id, "")) for run in waiting]
         cores = sum(run.cpus for run in busy)
         places = queue_places(claims, cores, inventory.cpus, devices, self._overdue())
         self._note_lacking(places)
@@ -207,7 +207,7 @@ def _is_replay(record: RunRecord) -> bool:
     return record.spec.kind is RunKind.REPLAY
 
 
-def _claim(record: RunRecord) -> QueueEntry:
+def _claim(record: RunRecord, unready: str = "") -> QueueEntry:
     spec = record.spec
     return QueueEntry(
         record.run_id,
@@ -216,6 +216,7 @@ def _claim(record: RunRecord) -> QueueEntry:
         spec.gpu_memory_mb,
         held=record.held,
         sending=record.telemetry_pending,
+        unready=unready,
         ends_within_s=_ends_within_s(spec),
     )
 

@@ -1,4 +1,4 @@
-"""Reads the records of replays that wait, and writes them into the folders of their runs.
+"""Reads the records of replays and branches that wait, and writes them into the folders of their runs.
 
 A record may be large and the recorder may be away: neither may hold up the reconciler. So each record is read in a task
 of its own while its run waits in the queue, and the run starts once its file is there.
@@ -44,7 +44,7 @@ class _Reading:
 
 @dataclass
 class ReplayRecords:
-    """One reading for each replay that waits."""
+    """One reading for each replay or branch that waits."""
 
     episodes: RecordedEpisodes
     folder: Callable[[RunRecord], Path]
@@ -54,8 +54,8 @@ class ReplayRecords:
     _readings: dict[str, _Reading] = field(default_factory=dict)
 
     async def look(self, waiting: Iterable[RunRecord]) -> dict[str, str]:
-        """Take the replays that wait now, in the order of the queue. Return what each waits for that is not ready."""
-        wanted = {record.run_id: record for record in waiting if record.spec.replay is not None}
+        """Take the runs that wait now, in the order of the queue. Return what each waits for that is not ready."""
+        wanted = {record.run_id: record for record in waiting if record.spec.rebuilt_episode}
         gone = [self._readings.pop(run_id) for run_id in set(self._readings) - set(wanted)]
         await cancel_all([reading.task for reading in gone if reading.task is not None])
         # Read no more of them than can start soon.
@@ -69,13 +69,13 @@ class ReplayRecords:
         }
 
     def require(self, record: RunRecord) -> None:
-        """Check that the record of a run that starts is there, if it is a replay.
+        """Check that the record of a run that starts is there, if it rebuilds an episode.
 
         Raises:
             RecordUnusable: it cannot be had.
             LaunchFailed: its file is gone; another attempt reads it again.
         """
-        if record.spec.replay is None:
+        if record.spec.rebuilt_episode is None:
             return
         reading = self._readings.get(record.run_id)
         if reading is not None and reading.failure:
@@ -114,7 +114,7 @@ class ReplayRecords:
             return
 
     async def _deliver(self, record: RunRecord) -> None:
-        source = record.spec.replay
+        source = record.spec.rebuilt_episode
         if source is None:
             raise RecordUnusable("Its spec names no episode.")
         config = await self.episodes.config(source.run_id, source.attempt)
