@@ -308,6 +308,30 @@ WORDS: dict[str, Words] = {
         },
         arguments=("run",),
     ),
+    "checkpoints": Words(
+        "List checkpoints of all runs, newest first.",
+        options={
+            "--text": "any",
+            "--sort": "|date|step|return",
+            "--asc": "",
+            "--limit": "any",
+            "-n": "any",
+            "--json": "",
+            "--url": "any",
+            "--token-file": "any",
+            "--ca-file": "any",
+            "--help": "",
+            "-h": "",
+        },
+        repeated={
+            "--environment": "any",
+            "-e": "any",
+            "--algorithm": "any",
+            "-a": "any",
+            "--worker": "worker",
+            "--run": "run",
+        },
+    ),
     "download": Words(
         "Fetch a file of a run. An interrupted download resumes where it stopped.",
         options={

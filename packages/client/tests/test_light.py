@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 from mosaic_client import AnswerInvalid, Location, light, reading
 from mosaic_client.stack_connection import StackConnection
-from mosaic_contracts import runs, stack
+from mosaic_contracts import checkpoints, runs, stack
+from mosaic_contracts.checkpoint_words import CheckpointMark, CheckpointState
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.states import EndCause, RunState
 
@@ -49,6 +50,20 @@ ROW = runs.EpisodeRow(
 )
 BUCKET = runs.CurveBucket(step0=0, step1=1, n=2, min=None, max=1.0, mean=None, last=math.nan, nan=1)
 SERVICE = stack.ServiceEntry(name="gateway", state="up", log="logs/gateway.log", pid=7)
+CHECKPOINT = checkpoints.CheckpointRow(
+    run_id=RUN_ID,
+    run_name="a",
+    kind="train",
+    worker="cleanrl",
+    algorithm="ppo",
+    environment="CartPole-v1",
+    path="p",
+    bytes=3,
+    mean_return_20=1.5,
+    evaluation=checkpoints.CheckpointEvaluation(run_id=RUN_ID, mean=None, episodes=0, t=1.0),
+    marks=[CheckpointMark.BEST],
+    state=CheckpointState.ALTERED,
+)
 SAMPLES: list[tuple[type[light.Light], BaseModel]] = [
     (light.RunFields, SHORT),
     (light.RunFields, LONG),
@@ -56,6 +71,7 @@ SAMPLES: list[tuple[type[light.Light], BaseModel]] = [
     (light.EpisodeFields, runs.EpisodeRow(attempt=1, env=0, episode=3)),
     (light.MetricFields, runs.MetricName(name="n", points=1, last_step=None, last_value=math.nan)),
     (light.CurveFields, runs.Curve(run_id=RUN_ID, name="n", points=2, buckets=[BUCKET])),
+    (light.CheckpointFields, CHECKPOINT),
     (light.ArtifactFields, runs.ArtifactRow(path="p", kind="video", bytes=3)),
     (light.StatusFields, stack.StackStatus(version="1", ready=True, broker=True, scheduler={"live": 1})),
     (
@@ -72,6 +88,7 @@ PAIRS: list[tuple[type[light.Light], type[BaseModel]]] = [
     (light.ProgressFields, runs.Progress),
     (light.SummaryFields, runs.RunSummary),
     (light.BucketFields, runs.CurveBucket),
+    (light.EvaluationFields, checkpoints.CheckpointEvaluation),
     (light.ServiceFields, stack.ServiceEntry),
 ]
 

@@ -134,6 +134,13 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
     (lambda c: c.batches(RUN_ID, "", ["step"]), "GET", f"{RUN}/batches?cursor=&types=step", None, BATCHES),
     (lambda c: c.log(RUN_ID, 5), "GET", f"{RUN}/log?offset=5", None, "text"),
     (lambda c: c.log_tail(RUN_ID, 5), "GET", f"{RUN}/log?tail=5", None, "text"),
+    (
+        lambda c: c.checkpoints(limit=5, environment="CartPole-v1", sort="return"),
+        "GET",
+        "/api/v1/checkpoints?limit=5&environment=CartPole-v1&sort=return",
+        None,
+        {"checkpoints": []},
+    ),
     (lambda c: c.artifacts(RUN_ID), "GET", f"{RUN}/artifacts", None, []),
     (lambda c: c.quarantine(RUN_ID), "GET", f"{RUN}/quarantine", None, []),
 ]  # fmt: skip

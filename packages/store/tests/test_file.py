@@ -136,7 +136,9 @@ def test_store_of_version_1_gets_its_played_episodes(path: Path) -> None:
             db.execute(f"{ended} VALUES (?,1,?,?,1,1,1,0,?)", (other, env, episode, end))
         db.execute("DROP TABLE played")
         db.execute("ALTER TABLE run DROP COLUMN episodes_played")
-        for column in ("env", "episode"):
+        db.execute("DROP TABLE evaluation")
+        db.execute("DROP INDEX artifact_checkpoint")
+        for column in ("env", "episode", "mean_return", "facts"):
             db.execute(f"ALTER TABLE artifact DROP COLUMN {column}")
         db.execute("PRAGMA user_version = 1")
     db.close()

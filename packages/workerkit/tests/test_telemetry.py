@@ -223,12 +223,12 @@ def test_a_checkpoint_says_the_mean_return(folder: Path, telemetry: Telemetry) -
         value = math.nan if number == 29 else float(number)
         telemetry.episode(0, number, 5, value, terminated=True)
     telemetry.write_checkpoint("a.bin", b"abc", 5, "final", {"more": 1})
-    told = {"mean_return_20": 19.0, "mean_return_episodes": 19}
+    mean = {"mean_return_20": 19.0, "mean_return_episodes": 19}
     announced = written(folder)[-1]
     assert isinstance(announced, Checkpoint)
-    assert announced.data == {**told, "more": 1}
+    assert announced.data == {**mean, "more": 1}
     (entry,) = read_manifest(folder)
-    assert entry.items() >= told.items()
+    assert entry.items() >= mean.items()
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -79,6 +79,7 @@ def _fits(record: RunRecord, request: ListRequest) -> bool:
     return (
         (not request.states or record.state in request.states)
         and (not request.workers or spec.worker in request.workers)
+        and (request.text or "") in record.name
         and (not request.kinds or spec.kind in request.kinds)
         and request.parent in (None, spec.parent)
         and (not request.run_ids or record.run_id in request.run_ids)
@@ -179,9 +180,13 @@ class Peers:
         """As the scheduler's, by pages of `page_limit`."""
         page = found[: self.page_limit]
         rows = [record.model_dump(mode="json") for record in page]
+        values = [row[value] for row in rows] if value and value != "origin" else None
+        if value == "origin":
+            names = ("worker", "algorithm", "environment", "kind")
+            values = [json.dumps([row["spec"][name] for name in names]) for row in rows]
         return RunIds(
             run_ids=[record.run_id for record in page],
-            values=[row[value] for row in rows] if value else None,
+            values=values,
             cut=len(page) < len(found),
         )
 

@@ -1,6 +1,7 @@
 """The database: guarded writes, states written once, events in the same transaction."""
 
 import asyncio
+import json
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
@@ -241,6 +242,11 @@ async def test_a_long_list_is_told_briefly_page_by_page(
     newest = [(run_id, f"n{n}") for n, run_id in enumerate(ids)][::-1]
     assert [row for row in found if row[0] in ids] == newest
     assert len(found) == len({run_id for run_id, _ in found}) == len(ids) + 1
+    origin = await store.select_brief(selection.selection(ListRequest(), 1), "origin")
+    assert origin.values is not None
+    spec = make_record(run_id=ids[0]).spec
+    known = [spec.worker, spec.algorithm, spec.environment, spec.kind.value]
+    assert json.loads(origin.values[0] or "") == known
     bare = await store.select_brief(selection.selection(ListRequest(), 1), None)
     assert (bare.values, bare.cut) == (None, True)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mosaic_client.async_client import AsyncClient, connect_async
+    from mosaic_client.calls.checkpoints import CheckpointFilter
     from mosaic_client.calls.runs import RunFilter
     from mosaic_client.calls.stack import Readiness
     from mosaic_client.calls.telemetry import LogPart
@@ -63,6 +64,7 @@ __all__ = [
     "ArtifactUnknown",
     "AsyncClient",
     "CertificateRefused",
+    "CheckpointFilter",
     "Client",
     "ClientError",
     "ConnectionLost",
@@ -117,6 +119,7 @@ __all__ = [
 
 _MODULES = {
     "async_client": "AsyncClient connect_async",
+    "calls.checkpoints": "CheckpointFilter",
     "calls.runs": "RunFilter",
     "calls.stack": "Readiness",
     "calls.telemetry": "LogPart",

@@ -14,10 +14,12 @@ import httpx
 
 from mosaic_client import live_async
 from mosaic_client.call import Call
+from mosaic_client.calls import checkpoints as checkpoint_calls
 from mosaic_client.calls import replays as replay_calls
 from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
 from mosaic_client.calls import telemetry as telemetry_calls
+from mosaic_client.calls.checkpoints import CheckpointFilter
 from mosaic_client.calls.runs import OneOrMore, RunFilter
 from mosaic_client.client import Client
 from mosaic_client.compare import comparison
@@ -42,6 +44,7 @@ from mosaic_client.run_view import Run
 from mosaic_client.stack_clock import StackClock
 from mosaic_client.stack_connection import headers_of
 from mosaic_client.table import Table
+from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.compat import Self, Unpack
 from mosaic_contracts.frames import FASTEST_FPS, MAX_FPS, EnvironmentFrame, WatchFrames
 from mosaic_contracts.http_api import PREFIX
@@ -139,6 +142,7 @@ class AsyncClient:
     replays = sent(replay_calls.replays)
     episode_frames = sent(replay_calls.episode_frames)
 
+    checkpoints = sent(checkpoint_calls.checkpoints)
     metrics = sent(telemetry_calls.metrics)
     curve = sent(telemetry_calls.curve)
     episodes = sent(telemetry_calls.episodes)
@@ -222,6 +226,22 @@ class AsyncClient:
             found = await self.runs(cursor, page, state, **filters)
             for run in found.runs:
                 yield run
+            cursor = found.next_cursor
+            if cursor is None:
+                return
+
+    async def each_checkpoint(
+        self, page: int = 200, **filters: Unpack[CheckpointFilter]
+    ) -> AsyncIterator[CheckpointRow]:
+        """Iterate over all matching checkpoints, newest first unless sorted otherwise, fetched page by page.
+
+        Arguments, results and errors as for `Client.each_checkpoint`.
+        """
+        cursor: str | None = None
+        while True:
+            found = await self.checkpoints(cursor, page, **filters)
+            for row in found.checkpoints:
+                yield row
             cursor = found.next_cursor
             if cursor is None:
                 return

@@ -11,10 +11,12 @@ import httpx
 
 from mosaic_client import live_sync
 from mosaic_client.call import Call
+from mosaic_client.calls import checkpoints as checkpoint_calls
 from mosaic_client.calls import replays as replay_calls
 from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
 from mosaic_client.calls import telemetry as telemetry_calls
+from mosaic_client.calls.checkpoints import CheckpointFilter
 from mosaic_client.calls.runs import OneOrMore, RunFilter
 from mosaic_client.compare import comparison
 from mosaic_client.download import ArtifactDownload, refused
@@ -36,6 +38,7 @@ from mosaic_client.replays import FramePages, ReplayProgress, ResultWait
 from mosaic_client.run_view import Run
 from mosaic_client.stack_connection import StackConnection, headers_of
 from mosaic_client.table import Table
+from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.compat import Unpack
 from mosaic_contracts.frames import FASTEST_FPS, MAX_FPS, EnvironmentFrame, WatchFrames
 from mosaic_contracts.http_api import PREFIX
@@ -120,6 +123,7 @@ class Client(StackConnection):
     replays = sent(replay_calls.replays)
     episode_frames = sent(replay_calls.episode_frames)
 
+    checkpoints = sent(checkpoint_calls.checkpoints)
     metrics = sent(telemetry_calls.metrics)
     curve = sent(telemetry_calls.curve)
     episodes = sent(telemetry_calls.episodes)
@@ -247,6 +251,26 @@ class Client(StackConnection):
         while True:
             found = self.runs(cursor, page, state, **filters)
             yield from found.runs
+            cursor = found.next_cursor
+            if cursor is None:
+                return
+
+    def each_checkpoint(
+        self, page: int = 200, **filters: Unpack[CheckpointFilter]
+    ) -> Iterator[CheckpointRow]:
+        """Iterate over all matching checkpoints, newest first unless sorted otherwise, fetched page by page.
+
+        Args:
+            page: checkpoints fetched at once, 1 to 500.
+            **filters: filters and the order, see `CheckpointFilter`.
+
+        Yields:
+            One checkpoint after the other.
+        """
+        cursor: str | None = None
+        while True:
+            found = self.checkpoints(cursor, page, **filters)
+            yield from found.checkpoints
             cursor = found.next_cursor
             if cursor is None:
                 return

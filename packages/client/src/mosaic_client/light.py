@@ -12,6 +12,7 @@ import msgspec
 from msgspec import field
 
 from mosaic_client.answer import HttpAnswer
+from mosaic_contracts.checkpoint_words import CheckpointMark, CheckpointState
 from mosaic_contracts.choices import RunKind
 from mosaic_contracts.compat import Self
 from mosaic_contracts.figures import steps_done, steps_in_all
@@ -195,6 +196,31 @@ class ArtifactFields(Light):
     env: int | None = None
     episode: int | None = None
     exists: bool = True
+
+
+class EvaluationFields(Light):
+    """As in `mosaic_contracts.checkpoints.CheckpointEvaluation`."""
+
+    run_id: str
+    mean: float | None
+    standard_error: float | None = None
+
+
+class CheckpointFields(Light):
+    """As in `mosaic_contracts.checkpoints.CheckpointRow`."""
+
+    run_id: str
+    worker: str
+    algorithm: str
+    environment: str
+    path: str
+    bytes: int
+    step: int | None = None
+    t: float | None = None
+    mean_return_20: float | None = None
+    evaluation: EvaluationFields | None = None
+    marks: list[CheckpointMark] = []
+    state: CheckpointState = CheckpointState.PRESENT
 
 
 class StatusFields(Light):

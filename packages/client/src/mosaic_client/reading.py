@@ -39,6 +39,20 @@ def each_run(
             return
 
 
+def each_checkpoint(
+    stack: StackConnection, *, page: int = PAGE, **query: QueryValue | None
+) -> Iterator[light.CheckpointFields]:
+    """All checkpoints that fit, page by page; filters as in `mosaic_client.CheckpointFilter`."""
+    cursor: str | None = None
+    while True:
+        asked = query_of(cursor=cursor, limit=page, **query)
+        call = Call.of(http_api.CHECKPOINTS, read=_checkpoint_page, query=asked)
+        rows, cursor = stack.send(call)
+        yield from rows
+        if cursor is None:
+            return
+
+
 def queue(stack: StackConnection) -> list[light.RunFields]:
     """Return the runs that wait, in the order in which they will start."""
     return stack.send(Call.of(http_api.QUEUE, read=_run_page))[0]
@@ -177,6 +191,11 @@ class _RunPage(msgspec.Struct):
     next_cursor: str | None = None
 
 
+class _CheckpointPage(msgspec.Struct):
+    checkpoints: list[msgspec.Raw]
+    next_cursor: str | None = None
+
+
 class _EventPage(msgspec.Struct):
     events: list[dict[str, Any]]
     cursor: str
@@ -191,6 +210,11 @@ class _EpisodePage(msgspec.Struct):
 def _run_page(answer: HttpAnswer) -> tuple[list[light.RunFields], str | None]:
     page = msgspec.json.decode(answer.content, type=_RunPage)
     return _each(light.RunFields, page.runs), page.next_cursor
+
+
+def _checkpoint_page(answer: HttpAnswer) -> tuple[list[light.CheckpointFields], str | None]:
+    page = msgspec.json.decode(answer.content, type=_CheckpointPage)
+    return _each(light.CheckpointFields, page.checkpoints), page.next_cursor
 
 
 def _event_page(answer: HttpAnswer) -> _EventPage:

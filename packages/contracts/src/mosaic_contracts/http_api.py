@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 if TYPE_CHECKING:
     from mosaic_contracts.access import SecretEntries, SecretEntry, Ticket
+    from mosaic_contracts.checkpoints import CheckpointPage
     from mosaic_contracts.curve_set import CurveSet
     from mosaic_contracts.frames import EpisodeFrames
     from mosaic_contracts.gpus import GpuReport
@@ -239,6 +240,9 @@ QUARANTINE: Operation[list[dict[str, Any]]] = Operation("GET", f"{_RUN}/quaranti
 LOG: Operation[str] = Operation("GET", f"{_RUN}/log", form="text")
 ARTIFACTS: Operation[list[ArtifactRow]] = Operation(
     "GET", f"{_RUN}/artifacts", "runs.ArtifactRow", "list"
+)
+CHECKPOINTS: Operation[CheckpointPage] = Operation(
+    "GET", f"{PREFIX}/checkpoints", "checkpoints.CheckpointPage"
 )
 ARTIFACT: Operation[bytes] = Operation("GET", _RUN + "/artifacts/{path}", form="file")
 

@@ -100,6 +100,9 @@ class RunRecord(PeerModel):
     telemetry_pending: bool = False
     """Whether events of an ended run, or of an interrupted attempt, are still on their way to the store."""
     worker_version: str | None = None
+    worker_lock: str | None = None
+    """SHA-256 of the worker's locks of dependencies, those of its installed bundles included, when the run was
+    submitted; None: it has none, or an older scheduler took the run."""
     image: str | None = None
     """Digest of the image of the attempt, fixed at its start; None: no container."""
     notes: list[str] = Field(default_factory=list)

@@ -123,8 +123,9 @@ class MachineRequest(PeerModel):
     """Number of samples."""
 
 
-RunValue = Literal["name", "started_at", "ended_at"]
-"""A sort key of the run list that the scheduler's record has."""
+RunValue = Literal["name", "started_at", "ended_at", "origin"]
+"""A sort key of the run list that the scheduler's record has; `origin` is a JSON list of worker, algorithm, environment
+and kind."""
 BRIEF_PAGE = 10_000
 """Ids of one brief reply; with their names about a megabyte, and a message may have eight."""
 
@@ -168,7 +169,7 @@ class RunIds(PeerModel):
 
     run_ids: list[str]
     values: list[str | None] | None = None
-    """Value of the requested sort key for each id."""
+    """The requested value for each id."""
     cut: bool = False
     """Whether there are more runs. Ask again from the last one on."""
 

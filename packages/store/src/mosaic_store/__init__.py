@@ -1,6 +1,7 @@
 """The telemetry store: one SQLite file with a writer (the recorder) and readers (gateway, export)."""
 
 from mosaic_store.batch import MAX_RAW_BYTES, StoredBatch, read_batch
+from mosaic_store.checkpoints import CheckpointEntry, CheckpointKey, StoredCheckpoint
 from mosaic_store.errors import (
     EpisodeNotStored,
     MetricNotStored,
@@ -21,6 +22,8 @@ from mosaic_store.writer import StreamCursor, Writer, open_writer
 
 __all__ = [
     "MAX_RAW_BYTES",
+    "CheckpointEntry",
+    "CheckpointKey",
     "EpisodeNotStored",
     "MetricNotStored",
     "Phase",
@@ -37,6 +40,7 @@ __all__ = [
     "StoreWalRefused",
     "StoreWriteFailed",
     "StoredBatch",
+    "StoredCheckpoint",
     "StreamCursor",
     "Writer",
     "open_reader",

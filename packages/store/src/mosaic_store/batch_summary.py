@@ -1,9 +1,11 @@
 """What a run of records means for the tables other than the blocks: pure, and validated before any transaction."""
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import msgspec
 
+from mosaic_contracts.evaluations import EVALUATION_RESULT
 from mosaic_contracts.wire import (
     INTEGER_LIMIT,
     THINNED,
@@ -71,6 +73,16 @@ class File(NamedTuple):
     record: Checkpoint | Artifact
 
 
+class Evaluation(NamedTuple):
+    """The result of an evaluation that names the file it evaluated."""
+
+    seq: int
+    t_us: int
+    sha256: str
+    mean: float | None
+    data: dict[str, Any]
+
+
 class BatchSummary(NamedTuple):
     """Everything that a batch adds outside its block."""
 
@@ -85,6 +97,7 @@ class BatchSummary(NamedTuple):
     files: list[File]
     removals: list[tuple[int, ArtifactPruned]]
     configs: list[tuple[int, bytes]]
+    evaluations: list[Evaluation]
 
 
 def summarize(batch: Batch, records: list[Record]) -> BatchSummary:
@@ -115,6 +128,7 @@ def summarize(batch: Batch, records: list[Record]) -> BatchSummary:
         summary.files,
         summary.removals,
         summary.configs,
+        summary.evaluations,
     )
 
 
@@ -154,6 +168,7 @@ class _Summarizer:
         self.files: list[File] = []
         self.removals: list[tuple[int, ArtifactPruned]] = []
         self.configs: list[tuple[int, bytes]] = []
+        self.evaluations: list[Evaluation] = []
 
     def add(self, record: Record) -> None:
         self.kinds |= _BIT_OF[type(record)]
@@ -177,6 +192,9 @@ class _Summarizer:
                 if not isinstance(count, int) or not 0 <= count < INTEGER_LIMIT:
                     raise BatchInvalid(f"{THINNED} does not count steps: {count!r:.80}")
                 self.dropped += count
+            case Extra() if record.type == EVALUATION_RESULT:
+                evaluation = read_evaluation(record, t_us)
+                self.evaluations += [] if evaluation is None else [evaluation]
             case _:
                 pass
 
@@ -213,6 +231,21 @@ class _Summarizer:
     def _reach(self, step: int) -> None:
         _check_range(step)
         self.global_step = max(self.global_step, step)
+
+
+def read_evaluation(record: Extra, t_us: int) -> Evaluation | None:
+    """Read the result of an evaluation; None: it does not name its file."""
+    digest = record.data.get("checkpoint_sha256")
+    if not isinstance(digest, str):
+        return None
+    _check_range(t_us)
+    return Evaluation(record.seq, t_us, digest, finite(record.data.get("mean")), record.data)
+
+
+def finite(value: object) -> float | None:
+    """The value where it is a finite number; None for all else."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type] # a number
 
 
 def _check_range(*values: int) -> None:

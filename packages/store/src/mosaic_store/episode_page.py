@@ -150,7 +150,11 @@ def read_config(db: sqlite3.Connection, run_id: str, attempt: int) -> dict[str, 
     ).fetchone()
     if row is None:
         return None
-    blocks = read_blocks(db, _worker(db, run_id, attempt), row[0], row[0], 1 << Kind.CONFIG)
+    blocks = (
+        block
+        for source in _sources(db, run_id, attempt)
+        for block in read_blocks(db, source, row[0], row[0], 1 << Kind.CONFIG)
+    )
     return next(
         (
             to_event(batch, record)
@@ -160,6 +164,16 @@ def read_config(db: sqlite3.Connection, run_id: str, attempt: int) -> dict[str, 
         ),
         None,
     )
+
+
+def _sources(db: sqlite3.Connection, run_id: str, attempt: int) -> list[int]:
+    """The sources of an attempt. The config is its worker's, that of an import the scheduler's."""
+    rows = db.execute(
+        "SELECT id FROM source WHERE attempt=? AND run=(SELECT id FROM run WHERE run_id=?)"
+        " ORDER BY source DESC",
+        (attempt, run_id),
+    )
+    return [int(source) for (source,) in rows.fetchall()]
 
 
 def _worker(db: sqlite3.Connection, run_id: str, attempt: int) -> int:

@@ -1,14 +1,14 @@
 """One transaction's worth of batches, on its way into the tables."""
 
 import sqlite3
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from mosaic_contracts.ids import parse_run_id
-from mosaic_contracts.wire import SOURCE_WORKER, BatchHead, Checkpoint
+from mosaic_contracts.wire import SOURCE_WORKER, BatchHead
 from mosaic_store.batch import StoredBatch, cut_batch
-from mosaic_store.batch_summary import BatchSummary, EpisodeSpan, File, Points
+from mosaic_store.batch_summary import BatchSummary, EpisodeSpan, Points
 from mosaic_store.coverage import Coverage
+from mosaic_store.files import add_files
 from mosaic_store.run_row import RunRow
 from mosaic_store.series import append_points
 
@@ -28,20 +28,6 @@ ON CONFLICT (run, attempt, env, episode) DO UPDATE SET
     flags=iif(excluded.end_seq IS NULL, flags, excluded.flags),
     global_step=iif(excluded.end_seq IS NULL, global_step, excluded.global_step),
     end_seq=iif(excluded.end_seq IS NULL, end_seq, excluded.end_seq)
-"""
-_FILE_UPSERT = """
-INSERT INTO artifact (run, path, attempt, seq, kind, bytes, sha256, step, env, episode, reason, t_us)
-VALUES (?,?,?,?,?,?,?,?,?,?,?,?)
-ON CONFLICT (run, path) DO UPDATE SET
-    attempt=excluded.attempt, seq=excluded.seq, kind=excluded.kind, bytes=excluded.bytes,
-    sha256=excluded.sha256, step=excluded.step, env=excluded.env, episode=excluded.episode,
-    reason=excluded.reason, t_us=excluded.t_us
-WHERE (excluded.attempt, excluded.seq) > (attempt, seq)
-"""
-_REMOVAL_UPSERT = """
-INSERT INTO artifact (run, path, gone_attempt, gone_seq) VALUES (?,?,?,?)
-ON CONFLICT (run, path) DO UPDATE SET gone_attempt=excluded.gone_attempt, gone_seq=excluded.gone_seq
-WHERE (excluded.gone_attempt, excluded.gone_seq) > (gone_attempt, gone_seq)
 """
 _CONFIG_UPSERT = """
 INSERT INTO config VALUES (?,?,?,?)
@@ -179,16 +165,10 @@ class Ingest:
             self._points.setdefault((source, name), []).append(added)
 
     def _add_files(self, run: int, attempt: int, summary: BatchSummary) -> None:
-        many = self._db.executemany
-        if summary.files:
-            many(_FILE_UPSERT, (_file_row(run, attempt, file) for file in summary.files))
-        if summary.removals:
-            rows: Iterable[tuple[object, ...]] = (
-                (run, record.path, attempt, seq) for seq, record in summary.removals
-            )
-            many(_REMOVAL_UPSERT, rows)
+        add_files(self._db, run, attempt, summary)
         if summary.configs:
-            many(_CONFIG_UPSERT, ((run, attempt, seq, data) for seq, data in summary.configs))
+            rows = ((run, attempt, seq, data) for seq, data in summary.configs)
+            self._db.executemany(_CONFIG_UPSERT, rows)
 
 
 def _episode_row(key: tuple[int, int, int, int], span: EpisodeSpan) -> tuple[object, ...]:
@@ -198,18 +178,3 @@ def _episode_row(key: tuple[int, int, int, int], span: EpisodeSpan) -> tuple[obj
     seq, t_us, record = span.end
     ended = (record.length, record.episode_return, record.flags, record.global_step)
     return (*begun, seq, t_us, *ended)
-
-
-def _file_row(run: int, attempt: int, file: File) -> tuple[object, ...]:
-    record = file.record
-    key = (run, record.path, attempt, file.seq)
-    if isinstance(record, Checkpoint):
-        about: tuple[object, ...] = ("checkpoint", record.bytes, record.sha256, record.step)
-        return (*key, *about, None, None, record.reason, file.t_us)
-    known = (_whole(record.data.get(name)) for name in ("step", "env", "episode"))
-    return (*key, record.kind, record.bytes, record.sha256, *known, None, file.t_us)
-
-
-def _whole(value: object) -> int | None:
-    """The value where it is a whole number that SQLite holds."""
-    return value if isinstance(value, int) and abs(value) < 2**62 else None

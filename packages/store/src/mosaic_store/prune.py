@@ -30,6 +30,7 @@ _REST = (
     "DELETE FROM source WHERE run=?",
     "DELETE FROM config WHERE run=?",
     "DELETE FROM artifact WHERE run=?",
+    "DELETE FROM evaluation WHERE run=?",
     "DELETE FROM quarantine WHERE run=?",
     "DELETE FROM played WHERE run=?",
     "DELETE FROM run WHERE id=?",

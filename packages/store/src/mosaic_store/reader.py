@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,6 +24,13 @@ from mosaic_contracts.runs import (
 )
 from mosaic_contracts.stored import BatchPage
 from mosaic_store.batch_page import read_batch_page
+from mosaic_store.checkpoints import (
+    CheckpointEntry,
+    CheckpointKey,
+    StoredCheckpoint,
+    read_checkpoint_entries,
+    read_checkpoints,
+)
 from mosaic_store.curve import MAX_BUCKETS, MAX_LAST, read_last, read_metric_names
 from mosaic_store.curve_buckets import read_buckets
 from mosaic_store.curve_set import read_curve_set
@@ -273,6 +280,16 @@ class Reader:
         """Checkpoints and other files that a run announced."""
         with self._pool.lend() as db:
             return read_artifacts(db, run_id)
+
+    def checkpoint_entries(self) -> list[CheckpointEntry]:
+        """Checkpoints of all runs, with what they are sorted by."""
+        with self._pool.lend() as db:
+            return read_checkpoint_entries(db)
+
+    def checkpoints(self, keys: Iterable[CheckpointKey]) -> dict[CheckpointKey, StoredCheckpoint]:
+        """All that is stored of the named checkpoints; those that are not there are left out."""
+        with self._pool.lend() as db:
+            return read_checkpoints(db, keys)
 
     def quarantine(self, run_id: str) -> list[dict[str, Any]]:
         """Messages of a run that were set aside, with the reasons."""

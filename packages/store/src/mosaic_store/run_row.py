@@ -5,7 +5,7 @@ import sqlite3
 
 import msgspec
 
-from mosaic_contracts.checkpoints import RECENT_EPISODES
+from mosaic_contracts.checkpoint_words import RECENT_EPISODES
 from mosaic_contracts.wire import Checkpoint
 from mosaic_store.batch_summary import BatchSummary
 

@@ -166,7 +166,25 @@ ALTER TABLE artifact ADD COLUMN env INTEGER;
 ALTER TABLE artifact ADD COLUMN episode INTEGER;
 """
 
-MIGRATIONS: tuple[str, ...] = (_V1, _V2, _V3)
+_V4 = """
+ALTER TABLE artifact ADD COLUMN mean_return REAL;
+ALTER TABLE artifact ADD COLUMN facts BLOB;
+CREATE INDEX artifact_checkpoint ON artifact (run) WHERE kind = 'checkpoint';
+CREATE TABLE evaluation (
+    run INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    t_us INTEGER NOT NULL,
+    sha256 TEXT NOT NULL,          -- digest of the evaluated file
+    mean REAL,
+    result BLOB NOT NULL,          -- msgpack of the event's data
+    PRIMARY KEY (run, attempt, seq)
+) WITHOUT ROWID;
+CREATE INDEX evaluation_file ON evaluation (sha256);
+"""
+"""Facts of a checkpoint: msgpack of its event's data; NULL: an older store did not keep them."""
+
+MIGRATIONS: tuple[str, ...] = (_V1, _V2, _V3, _V4)
 """Step i brings a store from version i to i + 1. Published steps never change."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

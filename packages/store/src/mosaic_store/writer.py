@@ -11,6 +11,7 @@ from mosaic_contracts.runs import SourceMark
 from mosaic_store.batch import StoredBatch
 from mosaic_store.database import lock_store, make_folder, open_for_writing
 from mosaic_store.errors import StoreReplaced, StoreWriteFailed
+from mosaic_store.files import rebuild
 from mosaic_store.ingest import Ingest, Quarantined
 from mosaic_store.marks import read_marks
 from mosaic_store.prune import PruneStep, prune_step
@@ -107,6 +108,15 @@ class Writer:
             step = self.prune_some(run_id)
             freed, done = freed + step.freed_bytes, step.done
         return freed
+
+    def rebuild_files(self) -> None:
+        """Make the rows of files and of their evaluations again from the stored events.
+
+        Raises:
+            StoreWriteFailed: they are as they were.
+        """
+        with self._transaction():
+            rebuild(self._db)
 
     def check_in_place(self) -> None:
         """Find out whether the path still leads to the open file.

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 
 from mosaic_base.atomic import atomic_file, replace_file
-from mosaic_contracts.checkpoints import MEAN_EPISODES, MEAN_RETURN, RECENT_EPISODES
+from mosaic_contracts.checkpoint_words import MEAN_EPISODES, MEAN_RETURN, RECENT_EPISODES
 from mosaic_contracts.compat import Self
 from mosaic_contracts.launch import KEPT_NOTES_FILE, NOTES_FILE, SPEC_FILE, RunFile
 from mosaic_contracts.runs import StoredSpec
@@ -498,9 +498,9 @@ class Telemetry:
                 f"{where} is a folder; a checkpoint is one file, announce a folder as an artifact"
             )
         _check_range(int(step))
-        told = self._mean_return()
-        facts = (where, int(step), digest, size, reason, {**told, **(data or {})})
-        more = {"step": int(step), "reason": reason, **told}
+        mean = self._mean_return()
+        facts = (where, int(step), digest, size, reason, {**mean, **(data or {})})
+        more = {"step": int(step), "reason": reason, **mean}
         self._list(where, kind="checkpoint", size=size, digest=digest, **more)
         self._fact(Checkpoint(self.next_seq, self._dt(), *facts))
 

@@ -4,10 +4,12 @@ import asyncio
 from dataclasses import dataclass
 
 from mosaic_contracts.runs import RunRecord
+from mosaic_gateway.checkpoints.registry import CheckpointRegistry
 from mosaic_gateway.files.artifacts import Artifacts
 from mosaic_gateway.history import History
 from mosaic_gateway.live.frames import FrameHub
 from mosaic_gateway.live.hub import Hub
+from mosaic_gateway.runs.known_runs import KnownRuns
 from mosaic_gateway.runs.last_known import LastKnown
 from mosaic_gateway.runs.rate import RateTracker
 from mosaic_gateway.runs.service import Runs
@@ -32,6 +34,7 @@ class Services:
     history: History
     runs: Runs
     artifacts: Artifacts
+    checkpoints: CheckpointRegistry
     health: Health
     hub: Hub
     frames: FrameHub
@@ -74,6 +77,9 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
         history=history,
         runs=runs,
         artifacts=Artifacts(history),
+        checkpoints=CheckpointRegistry(
+            scheduler, KnownRuns(last_known), history, settings.runs_dir
+        ),
         health=Health(bus, scheduler, history, settings.home, settings.disk_reserve_bytes),
         hub=hub,
         frames=frames,

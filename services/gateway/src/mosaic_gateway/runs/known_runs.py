@@ -1,6 +1,8 @@
 """Selects runs as the scheduler does, from what was last known of them, while it does not answer."""
 
+import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import ListRequest, RunRecords, RunValue
@@ -33,6 +35,8 @@ class KnownRuns:
     ) -> list[tuple[str, str | None]]:
         """Ids of all selected runs, newest first, each with one value of its record."""
         rows = [record.model_dump(mode="json") async for record in self._selected(request)]
+        if value == "origin":
+            return [(row["run_id"], _origin(row["spec"])) for row in rows]
         return [(row["run_id"], row[value]) for row in rows]
 
     async def _selected(self, request: ListRequest) -> AsyncIterator[RunRecord]:
@@ -43,6 +47,10 @@ class KnownRuns:
             for record in await self._last_known.records(older[first : first + _AT_ONCE]):
                 if is_selected(record, request):
                     yield record
+
+
+def _origin(spec: dict[str, Any]) -> str:
+    return json.dumps([spec[name] for name in ("worker", "algorithm", "environment", "kind")])
 
 
 def is_selected(record: RunRecord, request: ListRequest) -> bool:

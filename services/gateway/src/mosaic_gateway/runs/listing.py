@@ -87,7 +87,8 @@ class Listing:
         rest = [run_id for run_id in ids if run_id > after]
         chosen = rest[: query.limit]
         more = len(rest) > query.limit
-        return await self._records(chosen, query.deleted), chosen[-1] if more else None
+        records = await records_of(self._source, chosen, deleted=query.deleted)
+        return records, chosen[-1] if more else None
 
     async def _by_value(self, query: RunQuery) -> tuple[list[RunRecord], str | None]:
         positions = arrange(await self._positions(query), query.order)
@@ -101,7 +102,7 @@ class Listing:
         if len(positions) > query.limit:
             cursor = format_position(chosen[-1], query.sort, query.order)
         ids = [position.run_id for position in chosen]
-        return await self._records(ids, query.deleted), cursor
+        return await records_of(self._source, ids, deleted=query.deleted), cursor
 
     async def _positions(self, query: RunQuery) -> list[SortPosition]:
         of_record = _OF_RECORD.get(query.sort)
@@ -119,20 +120,27 @@ class Listing:
             for run_id in ids
         ]
 
-    async def _records(self, ids: list[str], deleted: bool) -> list[RunRecord]:
-        """Records of `ids` in that order; of one that has just gone there is none."""
-        found: list[RunRecord] = []
-        more = bool(ids)
-        request = ListRequest(run_ids=ids, limit=len(ids) + 1, deleted=deleted)
-        while more:
-            # one answer holds what fits a message
-            page = await self._source.records(request)
-            found += page.runs
-            more = page.cut and bool(page.runs)
-            if more:
-                request = request.model_copy(update={"before": page.runs[-1].run_id})
-        by_id = {record.run_id: record for record in found}
-        return [by_id[run_id] for run_id in ids if run_id in by_id]
+
+async def records_of(
+    source: RunSource, ids: list[str], *, deleted: bool = False
+) -> list[RunRecord]:
+    """Records of `ids` in that order; a run that has just gone has none.
+
+    Raises:
+        ProblemError: the source does not answer.
+    """
+    found: list[RunRecord] = []
+    more = bool(ids)
+    request = ListRequest(run_ids=ids, limit=len(ids) + 1, deleted=deleted)
+    while more:
+        # one answer holds what fits a message
+        page = await source.records(request)
+        found += page.runs
+        more = page.cut and bool(page.runs)
+        if more:
+            request = request.model_copy(update={"before": page.runs[-1].run_id})
+    by_id = {record.run_id: record for record in found}
+    return [by_id[run_id] for run_id in ids if run_id in by_id]
 
 
 def _id_of(query: RunQuery) -> str | None:

@@ -53,6 +53,7 @@ from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.resumption import total_steps
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
+from mosaic_scheduler.workers.lock import lock_digest
 from mosaic_servicekit.bus import Verb
 from mosaic_servicekit.ulid import RunIdSource
 
@@ -125,7 +126,8 @@ class Admission:
         await self._require_consent(context)
         notes = notes_on_limits(context.spec, context.bounds)
         record = _new_record(self._ids.next(), context.spec, context.description, notes)
-        return await self._insert(record, key)
+        lock = await asyncio.to_thread(lock_digest, context.worker)
+        return await self._insert(record.model_copy(update={"worker_lock": lock}), key)
 
     async def queue_replay(
         self, spec: RunSpec, description: WorkerDescription, key: IdempotencyKey | None

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from mosaic_contracts.checkpoints import MEAN_RETURN, REASON_BEST
+from mosaic_contracts.checkpoint_words import MEAN_RETURN, REASON_BEST
 from mosaic_contracts.launch import MANIFEST_FILE
 from mosaic_scheduler.errors import InputUnusable
 

@@ -18,8 +18,11 @@ _ONE_OF = {
     "kinds": "json_extract(record, '$.spec.kind')",
 }
 """Field of the request: what must be one of its values."""
-_VALUES = {name: f"$.{name}" for name in ("name", "started_at", "ended_at")}
-"""What a brief list can tell of each run; a key is no text of a person, as the contract has just these."""
+_VALUES = {
+    **{name: f"'$.{name}'" for name in ("name", "started_at", "ended_at")},
+    "origin": "'$.spec.worker', '$.spec.algorithm', '$.spec.environment', '$.spec.kind'",
+}
+"""Paths of what a brief list has of each run; a key is no text of a person, as the contract has just these."""
 _ONE_OF_VALUES = "{what} IN (SELECT value FROM json_each({values}))"
 _TAGS = (
     "NOT EXISTS (SELECT value FROM json_each({tags})"
@@ -77,7 +80,7 @@ def brief(connection: sqlite3.Connection, wanted: RunSelection, value: str | Non
 
     No record is read as a whole: of ten thousand runs that alone would take seconds.
     """
-    what = "run_id" if value is None else f"run_id, json_extract(record, '{_VALUES[value]}')"
+    what = "run_id" if value is None else f"run_id, json_extract(record, {_VALUES[value]})"
     rows = _rows(connection, what, wanted, BRIEF_PAGE + 1)
     page = rows[:BRIEF_PAGE]
     return RunIds(

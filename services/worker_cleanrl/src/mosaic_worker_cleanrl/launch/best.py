@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
-from mosaic_contracts.checkpoints import MEAN_RETURN, RECENT_EPISODES
+from mosaic_contracts.checkpoint_words import MEAN_RETURN, RECENT_EPISODES
 from mosaic_worker_cleanrl.plan.length import DEFAULT_CHECKPOINTS
 from mosaic_workerkit.artifacts import read_manifest
 

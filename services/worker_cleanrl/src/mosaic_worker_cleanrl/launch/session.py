@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium
 
-from mosaic_contracts.checkpoints import NORMALIZER, REASON_BEST
+from mosaic_contracts.checkpoint_words import NORMALIZER, REASON_BEST
 from mosaic_contracts.spec import RunSpec
 from mosaic_gymkit.clips import ClipRecorder
 from mosaic_gymkit.live import LiveView

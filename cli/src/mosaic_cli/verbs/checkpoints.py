@@ -1,0 +1,138 @@
+"""`checkpoints`: what was learned, over all runs."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from itertools import islice
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from mosaic_cli import option
+from mosaic_cli.output import emit, out, say
+from mosaic_cli.reference import find_run
+from mosaic_cli.target import open_stack
+from mosaic_cli.wording import age, number, short_ids, size
+from mosaic_client import light, reading
+from mosaic_client.call import QueryValue
+from mosaic_client.stack_connection import StackConnection
+from mosaic_contracts.checkpoint_words import CheckpointState
+
+UNKNOWN = "unknown"
+
+
+class CheckpointOrder(StrEnum):
+    """What the list is sorted by (docs/checkpoints.md)."""
+
+    DATE = "date"
+    STEP = "step"
+    RETURN = "return"
+
+
+@dataclass(frozen=True)
+class CheckpointFilters:
+    """Which checkpoints are listed; each may be given several times and then takes any of them."""
+
+    environment: Annotated[
+        list[str] | None,
+        typer.Option("--environment", "-e", metavar="ID", help="Only of this environment."),
+    ] = None
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option("--algorithm", "-a", metavar="ID", help="Only of this algorithm."),
+    ] = None
+    worker: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only of this worker.")] = (
+        None
+    )
+    run: Annotated[list[str] | None, typer.Option(metavar="RUN", help="Only of this run.")] = None
+    text: Annotated[
+        str | None,
+        typer.Option("--text", help="Only of runs with this text in name, id, note or a tag."),
+    ] = None
+
+    def chosen(self, stack: StackConnection) -> dict[str, QueryValue]:
+        """What was given, as a query of the list."""
+        found: dict[str, QueryValue | None] = {
+            "environment": self.environment,
+            "algorithm": self.algorithm,
+            "worker": self.worker,
+            "run": [find_run(stack, run).run_id for run in self.run or []],
+            "text": self.text,
+        }
+        return {name: value for name, value in found.items() if value}
+
+
+def checkpoints(
+    filters: CheckpointFilters,
+    sort: Annotated[
+        CheckpointOrder,
+        typer.Option(metavar="KEY", help=f"What to sort by: {', '.join(CheckpointOrder)}."),
+    ] = CheckpointOrder.DATE,
+    ascending: Annotated[
+        bool, typer.Option("--asc", help="Lowest or oldest first; those without a value come last.")
+    ] = False,
+    limit: option.Limit = 20,
+    json: option.Json = False,
+) -> None:
+    """List checkpoints of all runs, newest first.
+
+    RETURN is the mean of the last 20 episodes before a checkpoint, EVALUATED the mean of an evaluation of exactly this
+    file. Play one with `./mosaic play RUN PATH`.
+    """
+    with open_stack() as stack:
+        order = "asc" if ascending else "desc"
+        page = min(limit + 1, reading.PAGE)  # one more than is shown: are there more?
+        chosen = filters.chosen(stack)
+        asked = reading.each_checkpoint(stack, page=page, sort=sort.value, order=order, **chosen)
+        found = list(islice(asked, min(limit, sys.maxsize - 1) + 1))
+        now = stack.now()
+    rows = found[:limit]
+    if json:
+        emit(rows)
+    elif not rows:
+        say("No checkpoint matches." if chosen else "No run has saved a checkpoint yet.")
+    else:
+        out.print(_table(rows, now))
+        if len(found) > limit:
+            say(f"There are more; `--limit {limit * 5}` shows them.")
+
+
+def _table(rows: Sequence[light.CheckpointFields], now: datetime) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("RUN", no_wrap=True)
+    table.add_column("PATH", overflow="fold")
+    table.add_column("WHAT", overflow="fold")
+    for heading in ("STEP", "RETURN", "EVALUATED", "SIZE", "SAVED"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    shorts = short_ids([row.run_id for row in rows])
+    for row, short in zip(rows, shorts, strict=True):
+        table.add_row(
+            short,
+            Text(row.path),
+            Text(f"{row.algorithm} {row.environment}"),
+            UNKNOWN if row.step is None else f"{row.step:,}",
+            UNKNOWN if row.mean_return_20 is None else number(row.mean_return_20, 1),
+            _evaluated(row.evaluation),
+            size(row.bytes),
+            UNKNOWN if row.t is None else age(datetime.fromtimestamp(row.t, UTC), now),
+            _notes(row),
+        )
+    return table
+
+
+def _evaluated(evaluation: light.EvaluationFields | None) -> str:
+    if evaluation is None:
+        return "-"
+    error = evaluation.standard_error
+    return number(evaluation.mean, 1) + ("" if error is None else f" ± {number(error, 1)}")
+
+
+def _notes(row: light.CheckpointFields) -> Text:
+    if row.state is not CheckpointState.PRESENT:
+        return Text(row.state.value, "red")
+    return Text(" ".join(mark.value for mark in row.marks), "green")

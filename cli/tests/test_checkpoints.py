@@ -1,0 +1,57 @@
+"""`checkpoints` against a double of the gateway; tests/e2e has it on a real stack."""
+
+from typing import Any
+
+import pytest
+from tests.gateway_double import RUN_ID, Answers, Mosaic, strict
+
+ROW: dict[str, Any] = {
+    "run_id": RUN_ID,
+    "run_name": "a",
+    "kind": "train",
+    "worker": "cleanrl",
+    "algorithm": "ppo",
+    "environment": "CartPole-v1",
+    "path": "checkpoints/best.pt",
+    "bytes": 2048,
+    "step": 49664,
+    "t": 1767225600.0,
+    "mean_return_20": 487.25,
+    "evaluation": {"run_id": RUN_ID, "mean": 445.2, "standard_error": 7.61, "episodes": 20, "t": 1.0},
+    "marks": ["best", "newest"],
+    "state": "present",
+}  # fmt: skip
+OLD = ROW | {"path": "a.pt", "mean_return_20": None, "evaluation": None, "marks": [], "state": "missing"}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def saved(answers: Answers) -> None:
+    """A checkpoint with all facts, and one of an older run whose file is gone."""
+    answers["/api/v1/checkpoints"] = {"checkpoints": [ROW, OLD], "next_cursor": None}
+
+
+def test_checkpoints_are_listed(mosaic: Mosaic, answers: Answers) -> None:
+    """One line each; what nobody recorded is unknown; filters and order are those of the interface."""
+    code, out, _ = mosaic("checkpoints", "-e", "CartPole-v1", "--sort", "return", "--asc")
+    assert code == 0
+    best, old = out.splitlines()[1:]
+    for word in ("checkpoints/best.pt", "ppo CartPole-v1", "49,664", "487.2", "445.2 ± 7.6"):
+        assert word in best
+    assert best.rstrip().endswith("best newest")
+    assert "unknown" in old
+    assert old.rstrip().endswith("missing")
+    query = answers.last("GET").query
+    assert {name: query[name] for name in ("environment", "sort", "order")} == {
+        "environment": ["CartPole-v1"],
+        "sort": ["return"],
+        "order": ["asc"],
+    }
+    _, out, _ = mosaic("checkpoints", "--json")
+    assert strict(out) == [ROW, OLD]
+
+
+def test_more_than_is_shown_is_said(mosaic: Mosaic) -> None:
+    """A cut list says how to see the rest."""
+    _, out, err = mosaic("checkpoints", "--limit", "1")
+    assert len(out.splitlines()) == 2
+    assert "--limit 5" in err

@@ -1,0 +1,46 @@
+"""Requests about checkpoints of all runs."""
+
+from typing import Literal, TypedDict
+
+from mosaic_client.call import Call, query_of, typed
+from mosaic_client.calls.runs import OneOrMore
+from mosaic_contracts import http_api
+from mosaic_contracts.checkpoints import CheckpointPage
+from mosaic_contracts.compat import Unpack
+
+CheckpointSort = Literal["date", "step", "return"]
+
+
+class CheckpointFilter(TypedDict, total=False):
+    """Which checkpoints to list, and in which order. A filter with several values takes what has any of them."""
+
+    worker: OneOrMore
+    algorithm: OneOrMore
+    environment: OneOrMore
+    run: OneOrMore
+    """Ids of runs."""
+    text: str
+    """Text to find in name, id, note or tag of the run, in any case."""
+    sort: CheckpointSort
+    """`return` is the mean of the last 20 episodes before it, else that of its evaluation."""
+    order: Literal["asc", "desc"]
+    """Checkpoints without a value come last in both."""
+
+
+def checkpoints(
+    cursor: str | None = None, limit: int | None = None, **filters: Unpack[CheckpointFilter]
+) -> Call[CheckpointPage]:
+    """Fetch one page of the checkpoints of all runs, newest first unless `sort` and `order` are given.
+
+    Args:
+        cursor: `next_cursor` of the page before; None: the first page.
+        limit: checkpoints in a page, 1 to 500.
+        **filters: filters and the order, see `CheckpointFilter`.
+
+    Returns:
+        The page; its `next_cursor` is None on the last one.
+
+    Raises:
+        RequestRefused: a filter or the cursor is not valid.
+    """
+    return typed(http_api.CHECKPOINTS, query=query_of(cursor=cursor, limit=limit, **filters))

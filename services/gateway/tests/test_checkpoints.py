@@ -1,0 +1,135 @@
+"""Checkpoints of all runs over a real gateway process."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from tests.run_records import make_record
+
+from mosaic_contracts.checkpoints import CheckpointPage, CheckpointRow
+from mosaic_contracts.evaluations import EVALUATION_RESULT
+from mosaic_contracts.wire import (
+    ENCODING_ZSTD,
+    ArtifactPruned,
+    BatchHead,
+    Checkpoint,
+    Config,
+    Extra,
+    Record,
+    encode_record,
+    join_batch,
+)
+from mosaic_store.testing import Message
+
+pytestmark = pytest.mark.broker
+OLD, NEW, OTHER, GONE = (f"01JGXSYNTHET1CRVN00000000{n}" for n in range(4))
+SPACES = {"action": {"kind": "discrete", "n": 2}}
+CONFIG = {"spaces": SPACES, "packages": {"torch": "2"}, "seed": 1}
+
+
+def batch(run_id: str, *records: Record) -> Message:
+    """One batch of a run's worker."""
+    head = BatchHead(run_id, 1, "worker", 1, len(records))
+    raw = join_batch(head, 10**15, b"".join(encode_record(record) for record in records))
+    return Message(head, zstandard.compress(raw, 1), ENCODING_ZSTD)
+
+
+def saved(seq: int, path: str, step: int, mean: Any = None, size: int = 3, **more: Any) -> Record:
+    """A checkpoint that its run announced."""
+    data = {"mean_return_20": mean, "mean_return_episodes": 20, **more}
+    return Checkpoint(seq, seq * 10**6, path, step, f"hash of {path}", size, "periodic", data)
+
+
+def write_files(folder: Path) -> None:
+    """Files of the first run: one as it was announced, one of another size."""
+    folder.mkdir(parents=True)
+    (folder / "best.pt").write_bytes(b"abc")
+    (folder / "final.pt").write_bytes(b"longer than it was")
+
+
+async def fill(gateway: Any, peers: Any) -> None:
+    """Two runs of one kind, one of another environment, an archived one, and an evaluation."""
+    peers.records = {
+        OLD: make_record(OLD, "succeeded", name="first"),
+        NEW: make_record(NEW, "running", image="sha256:abc", worker_lock="def"),
+        OTHER: make_record(OTHER, spec={"worker": "spade", "algorithm": "bdi_q", "environment": "Taxi-v3"}),
+        GONE: make_record(GONE, "succeeded", deleted_at="2026-01-01T00:00:00Z"),
+    }  # fmt: skip
+    await peers.commit(
+        [
+            batch(
+                OLD,
+                Config(1, 0, CONFIG),
+                saved(2, "checkpoints/best.pt", 100, 9.0, normalizer=True),
+                saved(3, "checkpoints/final.pt", 200, 5.0),
+                saved(4, "checkpoints/pruned.pt", 50, 99.0),
+                ArtifactPruned(5, 0, "checkpoints/pruned.pt", "quota"),
+            )
+        ]
+    )
+    await peers.commit([batch(NEW, Config(1, 0, {"spaces": 7}), saved(2, "a.pt", 10, "no number"))])
+    await peers.commit([batch(OTHER, Config(1, 0, {}), saved(2, "b.npz", 10, None))])
+    await peers.commit([batch(GONE, Config(1, 0, {}), saved(2, "c.pt", 10, 1.0))])
+    result = {"checkpoint_sha256": "hash of a.pt", "mean": 7.5, "returns": [7, 8]}
+    await peers.commit(
+        [batch("01JGXSYNTHET1CRVN000000009", Extra(1, 0, EVALUATION_RESULT, result))]
+    )
+    write_files(gateway.home / "runs" / OLD / "checkpoints")
+
+
+async def listed(gateway: Any, **query: Any) -> list[CheckpointRow]:
+    """Checkpoints of all pages."""
+    found: list[CheckpointRow] = []
+    while True:
+        reply = await gateway.get("/checkpoints", params=query)
+        assert reply.status_code == 200, reply.text
+        page = CheckpointPage.model_validate_json(reply.content)
+        found += page.checkpoints
+        if page.next_cursor is None:
+            return found
+        query["cursor"] = page.next_cursor
+
+
+async def test_the_list_has_what_is_known_of_each_file(gateway: Any, peers: Any) -> None:
+    """Facts of events, of the run and of the disk are merged; what nobody recorded is unknown and not guessed."""
+    await fill(gateway, peers)
+    rows = {row.path.rpartition("/")[2]: row for row in await listed(gateway)}
+    assert {name: (row.state.value, [mark.value for mark in row.marks]) for name, row in rows.items()} == {
+        "best.pt": ("present", ["best"]),
+        "final.pt": ("altered", ["newest"]),
+        "pruned.pt": ("pruned", []),
+        "a.pt": ("missing", []),
+        "b.npz": ("missing", ["newest"]),
+    }  # fmt: skip
+    best, bare = rows["best.pt"], rows["a.pt"]
+    assert (best.worker, best.algorithm, best.environment, best.run_name) == (
+        *("cleanrl", "ppo", "CartPole-v1", "first"),
+    )
+    assert (best.environment_version, best.step, best.mean_return_20) == (1, 100, 9.0)
+    assert (best.normalizer, best.spaces, best.packages) == (True, SPACES, {"torch": "2"})
+    assert (bare.mean_return_20, bare.normalizer, bare.spaces) == (None, None, None)
+    assert (bare.image, bare.worker_lock) == ("sha256:abc", "def")
+    assert bare.evaluation is not None
+    assert (bare.evaluation.mean, bare.evaluation.episodes, bare.value) == (7.5, 2, 7.5)
+
+
+@pytest.mark.parametrize("limit", [1, 100])
+async def test_filters_and_orders(gateway: Any, peers: Any, limit: int) -> None:
+    """Pages of any size give each checkpoint once; those without a value come last; marks are of all, not of a page."""
+    await fill(gateway, peers)
+
+    async def names(**query: Any) -> list[str]:
+        return [row.path.rpartition("/")[2] for row in await listed(gateway, limit=limit, **query)]
+
+    assert await names(sort="return") == ["pruned.pt", "best.pt", "a.pt", "final.pt", "b.npz"]
+    assert await names(sort="step", order="asc", environment="CartPole-v1") == [
+        *("a.pt", "pruned.pt", "best.pt", "final.pt"),
+    ]
+    assert await names(run=NEW) == ["a.pt"]
+    assert await names(text="first", algorithm=["ppo", "dqn"], sort="date") == [
+        *("pruned.pt", "final.pt", "best.pt"),
+    ]
+    assert await names(worker="spade") == ["b.npz"]
+    reply = await gateway.get("/checkpoints", params={"cursor": "bm9uZQ", "sort": "step"})
+    assert reply.json()["code"] == "cursor_invalid"
