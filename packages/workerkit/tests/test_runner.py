@@ -454,12 +454,12 @@ def test_a_step_of_the_wall_clock_changes_no_duration(tmp_path: Path, step_s: fl
         folder, shipper_argv=QUIET_SHIPPER, worker_argv=python("import time; time.sleep(1)")
     )
     code = (
-        "import os, runpy, sys, time; real, told = time.time, sys.argv.pop();"
-        f"time.time = lambda: real() + ({step_s} if os.path.exists(told) else 0.0);"
+        "import os, runpy, sys, time; real, written = time.time, sys.argv.pop();"
+        f"time.time = lambda: real() + ({step_s} if os.path.exists(written) else 0.0);"
         "runpy.run_module('mosaic_workerkit.runner', run_name='__main__')"
     )
-    told = folder / "control/runner.json"  # the runner writes it when it has started
-    argv = [sys.executable, "-c", code, "--run-dir", str(folder), str(told)]
+    written = folder / "control/runner.json"  # the runner writes it when it has started
+    argv = [sys.executable, "-c", code, "--run-dir", str(folder), str(written)]
     began = time.monotonic()
     assert subprocess.run(argv, stderr=subprocess.DEVNULL, check=False, timeout=30).returncode == 0
     passed = time.monotonic() - began
