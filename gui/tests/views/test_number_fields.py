@@ -1,12 +1,12 @@
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from PyQt6.QtCore import QLocale, Qt
 from PyQt6.QtTest import QSignalSpy
-from PyQt6.QtWidgets import QDoubleSpinBox, QPushButton, QSpinBox
+from PyQt6.QtWidgets import QApplication, QDoubleSpinBox, QPushButton, QSpinBox
 from pytestqt.qtbot import QtBot
 from tests.specimen import report, run, run_id, summary, worker
+from tests.themes import wear
 
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries
@@ -15,6 +15,7 @@ from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.agents import Mode
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.form_field import FieldKind
+from mosaic_gui.theme.tokens import DARK
 from mosaic_gui.views.form_field import FieldRow
 from mosaic_gui.views.main_window import SETTINGS, TRAIN, TRAINED
 from mosaic_gui.views.number_box import NumberBox
@@ -23,11 +24,17 @@ LISTS = ("1,2,3", "1 2 3", "1;2", "0,001,5", "12,34,567", "0 001")
 """None of them is one number in any country."""
 
 
-@pytest.fixture(params=["C", "de_DE", "de_CH", "fr_FR", "en_US", "hi_IN"])
-def client(qtbot: QtBot, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[DesktopClient]:
-    """The client on a desktop of each of these countries, with a form and a trained run."""
+@pytest.fixture(scope="module", params=["C", "de_DE", "de_CH", "fr_FR", "en_US", "hi_IN"])
+def client(
+    qapp: QApplication, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[DesktopClient]:
+    """The client on a desktop of each of these countries, with a form and a trained run.
+
+    All tests of a country share it, and each leaves the fields as it found them.
+    """
     QLocale.setDefault(QLocale(request.param))
-    made = DesktopClient(tmp_path)
+    wear(qapp, DARK)
+    made = DesktopClient(tmp_path_factory.mktemp("home"))
     made.window.resize(1280, 800)
     made.window.show()
     for page in (TRAIN, TRAINED, SETTINGS):
@@ -52,6 +59,13 @@ def client(qtbot: QtBot, tmp_path: Path, request: pytest.FixtureRequest) -> Iter
     made.window.close()
     made.window.deleteLater()
     QLocale.setDefault(QLocale.c())
+
+
+@pytest.fixture(autouse=True)
+def _asks_nothing(client: DesktopClient) -> Iterator[None]:
+    """What was typed into the form is not sent any more when a test has ended."""
+    yield
+    client.launch._settle.stop()
 
 
 def number_rows(client: DesktopClient) -> list[FieldRow]:
