@@ -6,16 +6,18 @@ from pathlib import Path
 import pytest
 from PyQt6.QtCore import QPoint, Qt
 from PyQt6.QtTest import QSignalSpy
-from PyQt6.QtWidgets import QPushButton
+from PyQt6.QtWidgets import QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.replay_specimen import STEPS, differing, episode_rows, fill, fill_replay, verified
 from tests.specimen import run, run_id
 
+from mosaic_contracts.exports import DatasetExport, VideoExport
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.episode_list import EpisodeAddress
 from mosaic_gui.viewmodels.replay import ReplayModel
+from mosaic_gui.views.export_popup import ExportPopup
 from mosaic_gui.views.main_window import REPLAY, RUNS, WATCH
 from mosaic_gui.views.replay_page import ReplayPage
 
@@ -272,3 +274,70 @@ def test_playing_waits_for_frames_that_are_not_here(qtbot: QtBot, shown: Shown) 
     qtbot.waitUntil(lambda: shown.client.player.is_waiting)
     assert shown.step == 10
     assert shown.page.transport._waiting.isVisible()
+
+
+def test_an_episode_is_exported_by_keys(shown: Shown, qtbot: QtBot, tmp_path: Path) -> None:
+    """Ctrl+E opens the choice; a video has a speed and a file with a name that says which episode it is."""
+    wanted = QSignalSpy(shown.page.export_wanted)
+    qtbot.keySequence(shown.page.timeline, "Ctrl+E")
+    qtbot.waitUntil(lambda: shown.page.findChild(ExportPopup) is not None)
+    popup = shown.page.findChild(ExportPopup)
+    assert popup is not None
+    assert popup.words.text().startswith("Episode 9 · env 0, 60 steps: a video of 2")
+    popup.speed.setCurrentIndex(popup.speed.findData(2.0))
+    assert "a video of 1" in popup.words.text()
+    popup.kinds.choose("gif")
+    popup.give.click()
+    dialog = shown.page.findChild(QFileDialog)
+    assert dialog is not None
+    assert Path(dialog.selectedFiles()[0]).name == f"{RUN}-env0-episode9.gif"
+    dialog.fileSelected.emit(str(tmp_path / "a.gif"))
+    dialog.close()
+    export = wanted[0][0]
+    assert isinstance(export, VideoExport)
+    assert (export.form, export.speed, export.target) == ("gif", 2.0, str(tmp_path / "a.gif"))
+    assert (export.episode.env, export.episode.episode) == (0, 9)
+
+
+def test_selected_episodes_become_a_dataset(shown: Shown, qtbot: QtBot) -> None:
+    """Ctrl and a click selects without a replay; the selection stays while the list grows."""
+    table, model = shown.page.list.table, shown.client.episodes
+    replayed, wanted = (
+        QSignalSpy(shown.page.list.replay_wanted),
+        QSignalSpy(shown.page.export_wanted),
+    )
+    control = Qt.KeyboardModifier.ControlModifier
+    for row in (2, 3, 5):
+        place = table.visualRect(model.index(row, 0)).center()
+        modifier = control if row > 2 else Qt.KeyboardModifier.NoModifier
+        qtbot.mouseClick(table.viewport(), LEFT, modifier, place)
+    chosen = [model.address_at(row) for row in (2, 3, 5)]
+    assert len(replayed) == 1
+    model.sort(-1)
+    assert set(shown.page.list.selected_ones) == set(chosen)
+    popup = shown.page.open_export()
+    popup.kinds.choose("dataset")
+    assert popup.words.text().startswith("3 selected episodes.")
+    assert popup.name.text() == "cartpole/ppo-v0"
+    popup.name.setText("no name!")
+    assert not popup.give.isEnabled()
+    popup.name.setText("mine")
+    popup.give.click()
+    export = wanted[0][0]
+    assert isinstance(export, DatasetExport)
+    assert (export.run_id, export.name) == (RUN, "mine-v0")
+    named = {(r.attempt, r.env, n) for r in export.ranges for n in range(r.first, r.last + 1)}
+    assert named == {address[1:] for address in chosen if address is not None}
+
+
+def test_an_export_is_seen_and_can_be_cancelled(shown: Shown) -> None:
+    """While one is under way."""
+    strip, cancelled = shown.page.export_strip, QSignalSpy(shown.page.export_strip.cancel_wanted)
+    assert not strip.isVisible()
+    shown.client.exports.take_progress("a.mp4: frame 5 of 10", 0.5)
+    assert strip.isVisible()
+    assert (strip.words.whole(), strip.bar.value()) == ("a.mp4: frame 5 of 10", 500)
+    strip.cancel.click()
+    assert len(cancelled) == 1
+    shown.client.exports.take_end()
+    assert not strip.isVisible()

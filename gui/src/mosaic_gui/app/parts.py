@@ -12,6 +12,7 @@ from mosaic_gui.controllers.checkpoints import CheckpointController
 from mosaic_gui.controllers.connection import ConnectionController
 from mosaic_gui.controllers.curve_refiner import CurveRefiner
 from mosaic_gui.controllers.downloads import DownloadController
+from mosaic_gui.controllers.exports import ExportController
 from mosaic_gui.controllers.keyring_client import KeyringClient
 from mosaic_gui.controllers.launch import LaunchController
 from mosaic_gui.controllers.layouts import LayoutController
@@ -30,6 +31,7 @@ from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.episodes import EpisodesModel
+from mosaic_gui.viewmodels.exports import ExportModel
 from mosaic_gui.viewmodels.frame_clock import FrameClock
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.launch import LaunchModel
@@ -85,6 +87,7 @@ class ClientParts(QObject):
         self.play = PlayModel(self.store, self.watch, self.stage, self)
         self.beliefs = BeliefsModel(self.store, self.watch, self)
         self.episodes, self.player = EpisodesModel(self), PlayerModel(self)
+        self.exports = ExportModel(self)
         self.trained = TrainedModel(self.store, self.agents, self)
         self.trash_runs = TrashModel(self)
         self.feed = LogFeed(self)
@@ -109,6 +112,9 @@ class ClientParts(QObject):
         self.downloads = DownloadController(
             self.watch.files, self.say, lambda url: self.open_externally(url), self
         )
+        self.export_controller = ExportController(
+            self.exports, self.say, lambda url: self.open_externally(url), parent=self
+        )
 
     @property
     def attached(self) -> tuple[Controller, ...]:
@@ -127,4 +133,5 @@ class ClientParts(QObject):
             self.curve_refiner,
             self.run_actions,
             self.downloads,
+            self.export_controller,
         )

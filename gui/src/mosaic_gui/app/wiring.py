@@ -79,9 +79,11 @@ class Wiring(QObject):
         from mosaic_gui.views.replay_page import ReplayPage
 
         parts = self._parts
-        page = ReplayPage(parts.episodes, parts.player)
+        page = ReplayPage(parts.episodes, parts.player, parts.exports)
         page.shown.connect(self._on_replay_shown)
         page.back_wanted.connect(self.navigator.leave_replay)
+        page.export_wanted.connect(parts.export_controller.start)
+        page.export_strip.cancel_wanted.connect(parts.export_controller.cancel)
         page.list.replay_wanted.connect(parts.replay_controller.open)
         page.list.run_wanted.connect(parts.replay_controller.choose_run)
         page.list.add_wanted.connect(parts.replay_controller.add)

@@ -1,7 +1,7 @@
 """The list of a run's episodes, with a click to the worst, the median and the best one."""
 
-from PyQt6.QtCore import QModelIndex, Qt, pyqtSignal
-from PyQt6.QtGui import QFont, QFontMetrics, QResizeEvent
+from PyQt6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, pyqtSignal
+from PyQt6.QtGui import QAction, QFont, QFontMetrics, QResizeEvent
 from PyQt6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -37,6 +37,8 @@ class EpisodeListView(QWidget):
     add_wanted = pyqtSignal(object)
     """EpisodeAddress to show next to the others."""
     pick_wanted = pyqtSignal(str)
+    export_wanted = pyqtSignal()
+    """The selected episodes, or the one that is shown, are to be exported."""
     run_wanted = pyqtSignal(str)
     """Run id whose episodes are to be listed; what is shown stays."""
 
@@ -45,6 +47,8 @@ class EpisodeListView(QWidget):
         self.setObjectName("replay.episodes")
         self._model = model
         self._marked: EpisodeAddress | None = None
+        self._several: list[EpisodeAddress] = []
+        """Episodes that the user selected, if there are several."""
         self._top: tuple[int, int, int] | None = None
         """The uppermost row while rows change."""
         self.table = self._make_table()
@@ -95,10 +99,13 @@ class EpisodeListView(QWidget):
         self.refresh()
 
     def mark(self, address: EpisodeAddress | None) -> None:
-        """Select the episode that is shown, and bring it into sight once."""
+        """Select the episode that is shown, and bring it into sight once. Several that the user selected stay."""
         is_new = address != self._marked
         self._marked = address
         place = self._model.place_of(address)
+        if not is_new and len(self._several) > 1:
+            self._select_again()
+            return
         self.table.blockSignals(True)
         self.table.setAutoScroll(is_new)
         if place >= 0:
@@ -114,6 +121,24 @@ class EpisodeListView(QWidget):
         selection = self.table.selectionModel()
         rows = selection.selectedRows() if selection is not None else []
         return self._model.address_at(rows[0].row()) if rows else None
+
+    @property
+    def selected_ones(self) -> list[EpisodeAddress]:
+        """All selected episodes that can be replayed."""
+        selection = self.table.selectionModel()
+        rows = selection.selectedRows() if selection is not None else []
+        return [a for row in rows if (a := self._model.address_at(row.row())) is not None]
+
+    def _select_again(self) -> None:
+        selection = self.table.selectionModel()
+        places = [self._model.place_of(address) for address in self._several]
+        chosen = QItemSelection()
+        for place in filter(lambda n: n >= 0, places):
+            first, last = self._model.index(place, 0), self._model.index(place, len(COLUMNS) - 1)
+            chosen.select(first, last)
+        if selection is not None:
+            flag = QItemSelectionModel.SelectionFlag.ClearAndSelect
+            selection.select(chosen, flag)
 
     def refresh(self) -> None:
         """Show the rows, or why there are none."""
@@ -226,7 +251,10 @@ class EpisodeListView(QWidget):
         table.setTabKeyNavigation(False)
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        table.setToolTip(
+            tr("A click replays an episode. Ctrl and Shift select several, for a dataset.")
+        )
         rows, header = table.verticalHeader(), table.horizontalHeader()
         if rows is not None:
             rows.setVisible(False)
@@ -242,6 +270,10 @@ class EpisodeListView(QWidget):
         table.setSortingEnabled(True)
         table.clicked.connect(self._on_clicked)
         table.activated.connect(self._on_clicked)
+        table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        export = QAction(tr("Export …"), table)
+        export.triggered.connect(lambda: self.export_wanted.emit())
+        table.addAction(export)
         return table
 
     def _fit_columns(self) -> None:
@@ -281,6 +313,9 @@ class EpisodeListView(QWidget):
         self._fit_columns()
 
     def _on_clicked(self, index: QModelIndex) -> None:
+        self._several = self.selected_ones
+        if len(self._several) > 1:
+            return  # more are being selected
         address = self._model.address_at(index.row())
         if address is not None:
             self.replay_wanted.emit(address)

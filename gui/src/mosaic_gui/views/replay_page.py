@@ -1,8 +1,11 @@
 """The replay page: episodes of a run on the left, the player in the middle, recorded steps on the right."""
 
-from PyQt6.QtCore import Qt, pyqtSignal
+from pathlib import Path
+
+from PyQt6.QtCore import QPoint, QStandardPaths, Qt, pyqtSignal
 from PyQt6.QtGui import QResizeEvent
 from PyQt6.QtWidgets import (
+    QFileDialog,
     QGridLayout,
     QHBoxLayout,
     QPushButton,
@@ -12,14 +15,33 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from mosaic_contracts.exports import (
+    DatasetExport,
+    StepsExport,
+    VideoExport,
+    VideoForm,
+    export_file_name,
+)
+from mosaic_gui.state.export_words import (
+    ExportKind,
+    ExportOffer,
+    dataset_words,
+    export_ref,
+    ranges_of,
+    suggested_dataset,
+)
 from mosaic_gui.state.language import tr
+from mosaic_gui.state.playback import DEFAULT_FPS
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.episodes import EpisodesModel
+from mosaic_gui.viewmodels.exports import ExportModel
 from mosaic_gui.viewmodels.player import PlayerModel
 from mosaic_gui.viewmodels.replay import ReplayModel
 from mosaic_gui.viewmodels.steps_table import StepsTableModel
 from mosaic_gui.views.bases import VisibilityFrame
-from mosaic_gui.views.episode_list import EpisodeListView
+from mosaic_gui.views.episode_list import EpisodeListView, episode_words
+from mosaic_gui.views.export_popup import ExportPopup
+from mosaic_gui.views.export_strip import ExportStrip
 from mosaic_gui.views.player_keys import PlayerKeys
 from mosaic_gui.views.replay_pane import ReplayPane
 from mosaic_gui.views.replay_timeline import ReplayTimeline
@@ -38,13 +60,19 @@ class ReplayPage(VisibilityFrame):
 
     back_wanted = pyqtSignal(str)
     """Run id to watch; empty: the list of runs."""
+    export_wanted = pyqtSignal(object)
+    """VideoExport, StepsExport or DatasetExport."""
 
-    def __init__(self, episodes: EpisodesModel, player: PlayerModel) -> None:
+    def __init__(self, episodes: EpisodesModel, player: PlayerModel, exports: ExportModel) -> None:
         super().__init__()
         self.setObjectName("page.replay")
         self._episodes, self._player = episodes, player
         self._panes: dict[ReplayModel, ReplayPane] = {}
         self.back = button(tr("Run"), "quiet", "replay.back")
+        self.export = button(tr("Export"), "", "replay.export")
+        self.export_strip = ExportStrip(exports)
+        self._export_folder = ""
+        """Where the last file was saved."""
         self.subtitle = ElidedLabel("", "muted")
         self.show_list = self._make_toggle("list", tr("Episodes"), tr("The list of episodes"))
         self.show_steps = self._make_toggle("rows", tr("Steps"), tr("The table of steps"))
@@ -62,6 +90,7 @@ class ReplayPage(VisibilityFrame):
         layout.setContentsMargins(20, 14, 20, 14)
         layout.setSpacing(10)
         layout.addLayout(self._make_head())
+        layout.addWidget(self.export_strip)
         layout.addWidget(self._make_body(), 1)
         layout.addWidget(self._make_player())
         self._keys = PlayerKeys(self, player)
@@ -75,6 +104,63 @@ class ReplayPage(VisibilityFrame):
     def panes(self) -> list[ReplayPane]:
         """The episodes that are shown, in their order."""
         return [self._panes[model] for model in self._player.panes]
+
+    def open_export(self) -> ExportPopup:
+        """Ask what the episode, or the selected ones, are exported as."""
+        popup = ExportPopup(self, self._offer())
+        popup.wanted.connect(self._on_kind)
+        popup.show_at(self.export.mapToGlobal(QPoint(0, self.export.height() + 4)))
+        return popup
+
+    def _offer(self) -> ExportOffer:
+        main, episodes = self._player.main, self._episodes
+        words = ""
+        if main is not None:
+            address = main.address
+            words = episode_words(address, with_env=True, with_attempt=address.attempt > 1)
+        selected = self.list.selected_ones
+        return ExportOffer(
+            words,
+            dataset_words(selected, episodes.replayable),
+            suggested_dataset(episodes.run),
+            main.last if main is not None else 0,
+            main.track.fps if main is not None else DEFAULT_FPS,
+        )
+
+    def _on_kind(self, kind: str, speed: float, name: str) -> None:
+        if ExportKind(kind) is ExportKind.DATASET:
+            selected = self.list.selected_ones
+            ranges = ranges_of(selected) if len(selected) > 1 else []
+            run_id = self._episodes.run_id
+            self.export_wanted.emit(DatasetExport(run_id=run_id, name=name, ranges=ranges))
+        elif self._player.main is not None:
+            self._ask_where(self._player.main, ExportKind(kind), speed)
+
+    def _ask_where(self, shown: ReplayModel, kind: ExportKind, speed: float) -> None:
+        episode = export_ref(shown.address)
+        suggested = export_file_name(episode, kind.value)
+        dialog = QFileDialog(self, tr("Save {name}", name=suggested))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix(kind.value)
+        standard = QStandardPaths.StandardLocation.DownloadLocation
+        dialog.setDirectory(self._export_folder or QStandardPaths.writableLocation(standard))
+        dialog.selectFile(suggested)
+        title = f"{shown.title}: {self._offer().episode}"
+
+        def give(place: str) -> None:
+            self._export_folder = str(Path(place).parent)
+            if kind.is_video:
+                form: VideoForm = "gif" if kind is ExportKind.GIF else "mp4"
+                made: object = VideoExport(
+                    episode=episode, target=place, form=form, speed=speed, title=title
+                )
+            else:
+                made = StepsExport(episode=episode, target=place)
+            self.export_wanted.emit(made)
+
+        dialog.fileSelected.connect(give)
+        dialog.open()
 
     def _make_toggle(self, name: str, text: str, help_text: str) -> QPushButton:
         made = button(text, "segment", f"replay.show_{name}")
@@ -111,6 +197,12 @@ class ReplayPage(VisibilityFrame):
         row.addWidget(self.subtitle, 1)
         for made in (self.show_list, self.show_steps):
             row.addWidget(made)
+        self.export.setIcon(icon("download", "muted"))
+        self.export.setShortcut("Ctrl+E")
+        self.export.setToolTip(
+            tr("Save the episode as a video or file, or episodes as a dataset (Ctrl+E)")
+        )
+        row.addWidget(self.export)
         return row
 
     def _make_body(self) -> QSplitter:
@@ -172,6 +264,8 @@ class ReplayPage(VisibilityFrame):
     def _connect(self) -> None:
         player = self._player
         self.back.clicked.connect(lambda: self.back_wanted.emit(self._episodes.run_id))
+        self.export.clicked.connect(self.open_export)
+        self.list.export_wanted.connect(self.open_export)
         self.steps.step_chosen.connect(self._on_step)
         player.panes_changed.connect(self._on_panes)
         player.moved.connect(self._on_moved)
