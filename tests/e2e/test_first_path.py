@@ -13,17 +13,6 @@ from stack_under_test import StackUnderTest, last_json
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import EndCause, RunState
 
-STEPS = 6_144
-
-
-@pytest.fixture(scope="module")
-def trained(stack: StackUnderTest) -> RunView:
-    """One finished PPO run at level `full`."""
-    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=STEPS, record="full", seed=3)
-    view = stack.wait_final(view.run_id, within_s=180)
-    assert view.state is RunState.SUCCEEDED, view.end
-    return view
-
 
 def refuse_constant(word: str) -> NoReturn:
     """A bare NaN or Infinity is no JSON."""
@@ -57,7 +46,7 @@ def test_summary_counts_what_is_stored(stack: StackUnderTest, trained: RunView) 
     """Steps and episodes of the summary are those of the script; nothing is missing or dropped."""
     summary = trained.summary
     assert summary is not None
-    assert summary.steps == STEPS
+    assert summary.steps == trained.spec.steps
     assert (summary.gaps, summary.dropped, summary.quarantined) == (0, 0, 0)
     mark = next(m for m in summary.sources if m.source == "worker")
     assert mark.next_seq == mark.last_seq + 1
@@ -69,7 +58,9 @@ def test_metrics_of_the_script_are_there(stack: StackUnderTest, trained: RunView
         names = {m.name: m for m in client.metrics(trained.run_id)}
         assert {"charts/episodic_return", "charts/learning_rate", "losses/value_loss"} <= set(names)
         curve = client.curve(trained.run_id, "charts/learning_rate", buckets=100)
-        assert curve.points == names["charts/learning_rate"].points == STEPS // 512
+        assert (
+            curve.points == names["charts/learning_rate"].points == (trained.spec.steps or 0) // 512
+        )
         assert sum(bucket.n for bucket in curve.buckets) == curve.points
 
 
@@ -106,7 +97,9 @@ def test_export_is_the_whole_stream(
 
 def test_same_seed_gives_the_same_run(stack: StackUnderTest, trained: RunView) -> None:
     """A second run of the same spec has the same episodes, steps and losses, value by value."""
-    again = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=STEPS, record="full", seed=3)
+    again = stack.submit(
+        "cleanrl", "ppo", "CartPole-v1", steps=trained.spec.steps, record="full", seed=3
+    )
     stack.wait_final(again.run_id, within_s=180)
     first, second = (plain_values(stack.home, r) for r in (trained.run_id, again.run_id))
     assert first == second
@@ -116,7 +109,9 @@ def test_same_seed_gives_the_same_run(stack: StackUnderTest, trained: RunView) -
 @pytest.mark.parametrize("target", ["worker", "shipper", "recorder", "broker and its store"])
 def test_a_real_run_survives_kills(stack: StackUnderTest, trained: RunView, target: str) -> None:
     """With a part killed, the store has the same values as the unharmed run: all, or up to the worker's death."""
-    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=STEPS, record="full", seed=3)
+    view = stack.submit(
+        "cleanrl", "ppo", "CartPole-v1", steps=trained.spec.steps, record="full", seed=3
+    )
     stack.wait_stored(view.run_id, 1_500)
     match target:
         case "worker" | "shipper":

@@ -9,15 +9,6 @@ from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 
 
-@pytest.fixture(scope="module")
-def trained(stack: StackUnderTest) -> RunView:
-    """One finished PPO run."""
-    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=2_048, record="metrics", seed=3)
-    view = stack.wait_final(view.run_id, within_s=180)
-    assert view.state is RunState.SUCCEEDED, view.end
-    return view
-
-
 def test_a_play_is_a_run_with_every_step(stack: StackUnderTest, trained: RunView) -> None:
     """`play` without a checkpoint takes the newest; the play has its parent, its episodes, and each can be rebuilt."""
     done = stack.cli("play", trained.run_id, "--episodes", "2", "--json", timeout_s=180)
@@ -34,11 +25,13 @@ def test_a_play_is_a_run_with_every_step(stack: StackUnderTest, trained: RunView
 
 def test_an_evaluation_prints_its_result(stack: StackUnderTest, trained: RunView) -> None:
     """Mean, standard error and every return, of a checkpoint named by its step; the same seeds, the same returns."""
-    words = ("evaluate", trained.run_id, "1664", "-n", "3", "--seed", "5")
+    with stack.client() as client:
+        rows = [row for row in client.artifacts(trained.run_id) if row.reason == "periodic"]
+    words = ("evaluate", trained.run_id, str(rows[-1].step), "-n", "3", "--seed", "5")
     done = stack.cli(*words, "--json", timeout_s=180)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    assert result["trained_steps"] == 1664
+    assert result["trained_steps"] == rows[-1].step
     assert (result["greedy"], result["seeds"]) == (True, [5, 6, 7])
     assert result["mean"] == pytest.approx(sum(result["returns"]) / 3)
     again = stack.cli(*words, timeout_s=180)

@@ -14,7 +14,6 @@ from mosaic_contracts.frames import EnvironmentFrame
 from mosaic_contracts.runs import EpisodeRow, RunView
 from mosaic_contracts.states import RunState
 
-STEPS = 2_048
 DECODE = """
 import sys, av
 with av.open(sys.argv[1]) as video:
@@ -34,15 +33,6 @@ print(json.dumps([
     [e.observations.tolist(), e.actions.tolist(), e.rewards.tolist(), e.terminations.tolist()] for e in dataset
 ]))
 """
-
-
-@pytest.fixture(scope="module")
-def trained(stack: StackUnderTest) -> RunView:
-    """One finished PPO run with observations."""
-    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=STEPS, record="full", seed=3)
-    view = stack.wait_final(view.run_id, within_s=180)
-    assert view.state is RunState.SUCCEEDED, view.end
-    return view
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +191,9 @@ def test_a_dataset_is_rebuilt_of_a_run_without_observations(
     stack: StackUnderTest, trained: RunView, tmp_path: Path
 ) -> None:
     """The same training at the level `replay`: the dataset has, value for value, what the level `full` recorded."""
-    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=STEPS, record="replay", seed=3)
+    view = stack.submit(
+        "cleanrl", "ppo", "CartPole-v1", steps=trained.spec.steps, record="replay", seed=3
+    )
     assert stack.wait_final(view.run_id, within_s=180).state is RunState.SUCCEEDED
     stack.environ["MINARI_DATASETS_PATH"] = str(tmp_path)
     for run_id, name in ((trained.run_id, "full"), (view.run_id, "rebuilt")):

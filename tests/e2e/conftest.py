@@ -1,0 +1,34 @@
+"""One stack for the tests of this folder, and one training that they look at."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from stack_under_test import StackUnderTest
+
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.states import RunState
+
+STEPS = 6_144
+
+
+@pytest.fixture(scope="session")
+def stack() -> Iterator[StackUnderTest]:
+    """A whole stack; nothing of it may be left afterwards."""
+    with tempfile.TemporaryDirectory(prefix="mosaic-test-") as folder:
+        under_test = StackUnderTest(Path(folder))
+        try:
+            under_test.start()
+            yield under_test
+        finally:
+            under_test.stop()
+
+
+@pytest.fixture(scope="session")
+def trained(stack: StackUnderTest) -> RunView:
+    """One finished PPO run at level `full`."""
+    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=STEPS, record="full", seed=3)
+    view = stack.wait_final(view.run_id, within_s=180)
+    assert view.state is RunState.SUCCEEDED, view.end
+    return view
