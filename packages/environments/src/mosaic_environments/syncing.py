@@ -1,6 +1,7 @@
-"""Bringing environments up to date, one after another, with a line of progress each."""
+"""Bringing environments up to date, a few at once, with a line of progress each."""
 
 import contextlib
+import copy
 import fcntl
 import os
 import pwd
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 
 from mosaic_environments import stamp
 from mosaic_environments.errors import EnvironmentProblem
@@ -17,6 +19,8 @@ from mosaic_environments.making import Maker
 from mosaic_environments.tree import Component, Tree
 
 _DOT_S = 2.0
+_AT_ONCE = 2
+"""Environments made at once: uv waits for the disk and for Python half of the time."""
 
 
 def sync_missing(
@@ -29,16 +33,45 @@ def sync_missing(
     """
     _require_writable(tree, components)
     installer = Installer(tree, dict(os.environ))
-    for number, component in enumerate(components, 1):
-        say(f"[{number}/{len(components)}] {component.name} ...")
-        _say_size(component, installer.environ)
-        began = time.monotonic()
-        with _dots(), _locked(tree, component) as lock:
-            installer.locks = (lock,)
-            # another process may have made it in the meantime
-            if not stamp.is_current(tree, component, dev=dev, bundles=bundles):
-                _make(tree, installer, component, dev=dev, bundles=bundles)
-        say(f" {time.monotonic() - began:.1f} s\n")
+    if len(components) == 1:
+        say(f"[1/1] {components[0].name} ...{_size_note(components[0], installer.environ)}")
+        with _dots():
+            spent_s = _sync_one(tree, installer, components[0], dev=dev, bundles=bundles)
+        say(f" {spent_s:.1f} s\n")
+        return
+    say(f"{len(components)} environments, {_AT_ONCE} at once\n")
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        running: dict[Future[float], Component] = {}
+        for component in sorted(components, key=_is_small):
+            if note := _size_note(component, installer.environ):
+                say(f"{component.name} ...{note}\n")
+            own = copy.copy(installer)  # each holds its component's lock
+            made = pool.submit(_sync_one, tree, own, component, dev=dev, bundles=bundles)
+            running[made] = component
+        try:
+            for number, ended in enumerate(as_completed(running), 1):
+                spent_s, name = ended.result(), running[ended].name
+                say(f"[{number}/{len(components)}] {name} ... {spent_s:.1f} s\n")
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _sync_one(
+    tree: Tree, installer: Installer, component: Component, *, dev: bool, bundles: Iterable[str]
+) -> float:
+    """Make one environment; returns the seconds that it took."""
+    began = time.monotonic()
+    with _locked(tree, component) as lock:
+        installer.locks = (lock,)
+        # another process may have made it in the meantime
+        if not stamp.is_current(tree, component, dev=dev, bundles=bundles):
+            _make(tree, installer, component, dev=dev, bundles=bundles)
+    return time.monotonic() - began
+
+
+def _is_small(component: Component) -> bool:
+    """The order in which environments are begun: those with torch take longest."""
+    return not component.has("torch.txt")
 
 
 def remember_bundles(component: Component, bundles: Iterable[str]) -> None:
@@ -63,7 +96,7 @@ def _make(
             log.seek(0)
             text = log.read().decode(errors="replace")
             cause = "" if isinstance(error, subprocess.CalledProcessError) else f"{error}\n"
-            say(f" failed\n{text}{cause}")
+            say(f" {component.name} failed\n{text}{cause}")
             raise EnvironmentProblem(
                 f"could not make the environment of {component.name}; the reason stands above"
             ) from error
@@ -77,7 +110,7 @@ def _locked(tree: Tree, component: Component) -> Iterator[int]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f" another {tree.command} is making it, waiting ...")
+            say(f" another {tree.command} is making {component.name}, waiting ...")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock.fileno()
 
@@ -102,13 +135,14 @@ def _dots() -> Iterator[None]:
             thread.join()
 
 
-def _say_size(component: Component, environ: dict[str, str]) -> None:
+def _size_note(component: Component, environ: dict[str, str]) -> str:
     is_large = component.has("torch.txt") and sys.platform == "linux"
     if is_large and not wheel_folders(environ) and "UV_TORCH_BACKEND" not in environ:
-        say(
+        return (
             " (with PyTorch for CUDA, about 3 GB; "
             "UV_TORCH_BACKEND=cpu before the command takes the small one) ..."
         )
+    return ""
 
 
 def _require_writable(tree: Tree, components: list[Component]) -> None:
