@@ -3,8 +3,6 @@
 import asyncio
 from http import HTTPStatus
 
-import requests
-
 from mosaic_contracts.xmpp import SERVICE
 from mosaic_scheduler.errors import XmppUnavailable
 from mosaic_scheduler.xmpp.server import START, KnownServer
@@ -38,6 +36,8 @@ class AccountApi:
         return await asyncio.to_thread(self._post, verb, user, more)
 
     def _post(self, verb: str, user: str, more: dict[str, str]) -> HTTPStatus:
+        import requests  # a sixth of a scheduler's start, for stacks whose agents talk
+
         facts = self._server.facts
         url = f"{facts.api_url}/{verb}"
         try:
@@ -62,7 +62,7 @@ class AccountApi:
         raise XmppUnavailable("account", message, todo)
 
 
-def _short(error: requests.RequestException) -> str:
+def _short(error: Exception) -> str:
     """The words of the innermost cause; requests wraps it three times."""
     cause: BaseException = error
     while cause.__context__ is not None:
