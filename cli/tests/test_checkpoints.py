@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.gateway_double import RUN_ID, Answers, Mosaic, strict
+from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic, strict
 
 ROW: dict[str, Any] = {
     "run_id": RUN_ID,
@@ -55,3 +55,16 @@ def test_more_than_is_shown_is_said(mosaic: Mosaic) -> None:
     _, out, err = mosaic("checkpoints", "--limit", "1")
     assert len(out.splitlines()) == 2
     assert "--limit 5" in err
+
+
+def test_verify_names_what_differs(mosaic: Mosaic, answers: Answers) -> None:
+    """All runs are verified where none is named; a difference is exit code 7."""
+    answers[f"POST {OF_RUN}/checkpoints/verify"] = [ROW, OLD]
+    code, out, err = mosaic("checkpoints", "verify")
+    assert (code, out.strip()) == (7, f"missing: {RUN_ID}/a.pt")
+    assert "1 checkpoint as recorded, 1 altered or missing." in err
+    answers[OF_RUN] = RUN
+    answers[f"POST {OF_RUN}/checkpoints/verify"] = [ROW]
+    code, out, _ = mosaic("checkpoints", "verify", f"{RUN_ID}/checkpoints/best.pt", "--json")
+    assert (code, strict(out)) == (0, [ROW])
+    assert answers.last("POST").query == {"path": ["checkpoints/best.pt"]}

@@ -33,7 +33,7 @@ _MEANING = {
     ExitCode.UNKNOWN: "no such run, episode, metric, artifact, secret",
     ExitCode.CANCELLED: "the run was cancelled",
     ExitCode.NOT_NOW: "it cannot be done now (broker away, disk low, the stack does not start, the run has not ended)",
-    ExitCode.DIFFERENT: "a replayed episode differs from its record",
+    ExitCode.DIFFERENT: "a replayed episode or the file of a checkpoint differs from its record",
     ExitCode.INTERRUPTED: "Ctrl-C; `demo` has stopped its run by then",
 }
 

@@ -67,7 +67,7 @@ ENTRIES = (
     _entry(LOOK, "replay"),
     _entry(LOOK, "export"),
     _entry(LOOK, "artifacts"),
-    _entry(LOOK, "checkpoints"),
+    _group(LOOK, "checkpoints", {"verify": "verify"}, acts_alone=True),
     _entry(LOOK, "download", "artifacts"),
     _entry(LOOK, "link", "artifacts"),
     _entry(LOOK, "top"),

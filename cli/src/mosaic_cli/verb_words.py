@@ -308,30 +308,6 @@ WORDS: dict[str, Words] = {
         },
         arguments=("run",),
     ),
-    "checkpoints": Words(
-        "List checkpoints of all runs, newest first.",
-        options={
-            "--text": "any",
-            "--sort": "|date|step|return",
-            "--asc": "",
-            "--limit": "any",
-            "-n": "any",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
-        repeated={
-            "--environment": "any",
-            "-e": "any",
-            "--algorithm": "any",
-            "-a": "any",
-            "--worker": "worker",
-            "--run": "run",
-        },
-    ),
     "download": Words(
         "Fetch a file of a run. An interrupted download resumes where it stopped.",
         options={
@@ -641,6 +617,44 @@ WORDS: dict[str, Words] = {
         arguments=("|bash|zsh|fish",),
     ),
     "version": Words("Print the version.", options={"--json": "", "--help": "", "-h": ""}),
+    "checkpoints": Words(
+        "List checkpoints of all runs, newest first.",
+        options={
+            "--text": "any",
+            "--sort": "|date|step|return",
+            "--asc": "",
+            "--limit": "any",
+            "-n": "any",
+            "--json": "",
+            "--url": "any",
+            "--token-file": "any",
+            "--ca-file": "any",
+            "--help": "",
+            "-h": "",
+        },
+        repeated={
+            "--environment": "any",
+            "-e": "any",
+            "--algorithm": "any",
+            "-a": "any",
+            "--worker": "worker",
+            "--run": "run",
+        },
+        verbs={
+            "verify": Words(
+                "Hash checkpoints again and say which differ from what their runs recorded. Exit code 7 if one does.",
+                options={
+                    "--json": "",
+                    "--url": "any",
+                    "--token-file": "any",
+                    "--ca-file": "any",
+                    "--help": "",
+                    "-h": "",
+                },
+                arguments=("any",),
+            ),
+        },
+    ),
     "queue": Words(
         "Manage the runs that wait. Without a verb they are listed.",
         options={

@@ -141,6 +141,13 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
         None,
         {"checkpoints": []},
     ),
+    (
+        lambda c: c.verify_checkpoints(RUN_ID, "a.pt"),
+        "POST",
+        f"{RUN}/checkpoints/verify?path=a.pt",
+        None,
+        [],
+    ),
     (lambda c: c.artifacts(RUN_ID), "GET", f"{RUN}/artifacts", None, []),
     (lambda c: c.quarantine(RUN_ID), "GET", f"{RUN}/quarantine", None, []),
 ]  # fmt: skip

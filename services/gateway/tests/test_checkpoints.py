@@ -1,5 +1,6 @@
 """Checkpoints of all runs over a real gateway process."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +134,25 @@ async def test_filters_and_orders(gateway: Any, peers: Any, limit: int) -> None:
     assert await names(worker="spade") == ["b.npz"]
     reply = await gateway.get("/checkpoints", params={"cursor": "bm9uZQ", "sort": "step"})
     assert reply.json()["code"] == "cursor_invalid"
+
+
+async def test_verify_compares_the_content(gateway: Any, peers: Any) -> None:
+    """A file of the right size with other bytes is altered; one whose hash is as recorded is present."""
+    await fill(gateway, peers)
+    reply = await gateway.ask("POST", f"/runs/{OLD}/checkpoints/verify")
+    states = {row["path"]: row["state"] for row in reply.json()}
+    assert states == {
+        "checkpoints/best.pt": "altered",
+        "checkpoints/final.pt": "altered",
+        "checkpoints/pruned.pt": "pruned",
+    }
+    digest = hashlib.sha256(b"abc").hexdigest()
+    announced = Checkpoint(6, 9, "checkpoints/best.pt", 100, digest, 3, "best")
+    head = BatchHead(OLD, 1, "worker", 6, 1)
+    raw = join_batch(head, 10**15, encode_record(announced))
+    await peers.commit([Message(head, zstandard.compress(raw, 1), ENCODING_ZSTD)])
+    query = {"path": "checkpoints/best.pt"}
+    reply = await gateway.ask("POST", f"/runs/{OLD}/checkpoints/verify", params=query)
+    assert [row["state"] for row in reply.json()] == ["present"]
+    reply = await gateway.ask("POST", f"/runs/{OLD}/checkpoints/verify", params={"path": "none.pt"})
+    assert reply.json()["code"] == "artifact_unknown"

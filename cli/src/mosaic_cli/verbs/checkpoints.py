@@ -13,10 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
+from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import find_run
 from mosaic_cli.target import open_stack
-from mosaic_cli.wording import age, number, short_ids, size
+from mosaic_cli.wording import age, number, plural, short_ids, size
 from mosaic_client import light, reading
 from mosaic_client.call import QueryValue
 from mosaic_client.stack_connection import StackConnection
@@ -67,6 +68,7 @@ class CheckpointFilters:
 
 
 def checkpoints(
+    context: typer.Context,
     filters: CheckpointFilters,
     sort: Annotated[
         CheckpointOrder,
@@ -83,6 +85,8 @@ def checkpoints(
     RETURN is the mean of the last 20 episodes before a checkpoint, EVALUATED the mean of an evaluation of exactly this
     file. Play one with `./mosaic play RUN PATH`.
     """
+    if context.invoked_subcommand is not None:
+        return
     with open_stack() as stack:
         order = "asc" if ascending else "desc"
         page = min(limit + 1, reading.PAGE)  # one more than is shown: are there more?
@@ -99,6 +103,36 @@ def checkpoints(
         out.print(_table(rows, now))
         if len(found) > limit:
             say(f"There are more; `--limit {limit * 5}` shows them.")
+
+
+def verify(
+    checkpoint: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[RUN[/PATH]]",
+            help="A run, or one of its checkpoints; default: all checkpoints of all runs.",
+            show_default=False,
+        ),
+    ] = None,
+    json: option.Json = False,
+) -> None:
+    """Hash checkpoints again and say which differ from what their runs recorded. Exit code 7 if one does."""
+    run, _, path = (checkpoint or "").partition("/")
+    with open_stack() as stack:
+        if run:
+            ids = [find_run(stack, run).run_id]
+        else:
+            ids = list(dict.fromkeys(row.run_id for row in reading.each_checkpoint(stack)))
+        rows = [row for one in ids for row in reading.verify_checkpoints(stack, one, path or None)]
+    wrong = [row for row in rows if row.state in (CheckpointState.ALTERED, CheckpointState.MISSING)]
+    if json:
+        emit(rows)
+    else:
+        for row in wrong:
+            out.print(Text(f"{row.state.value}: {row.run_id}/{row.path}", "red"), soft_wrap=True)
+        kept = [row for row in rows if row.state is CheckpointState.PRESENT]
+        say(f"{plural(len(kept), 'checkpoint')} as recorded, {len(wrong)} altered or missing.")
+    raise typer.Exit(ExitCode.DIFFERENT if wrong else ExitCode.DONE)
 
 
 def _table(rows: Sequence[light.CheckpointFields], now: datetime) -> Table:

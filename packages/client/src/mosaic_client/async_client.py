@@ -143,6 +143,7 @@ class AsyncClient:
     episode_frames = sent(replay_calls.episode_frames)
 
     checkpoints = sent(checkpoint_calls.checkpoints)
+    verify_checkpoints = sent(checkpoint_calls.verify_checkpoints)
     metrics = sent(telemetry_calls.metrics)
     curve = sent(telemetry_calls.curve)
     episodes = sent(telemetry_calls.episodes)

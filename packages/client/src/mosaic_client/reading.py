@@ -53,6 +53,20 @@ def each_checkpoint(
             return
 
 
+def verify_checkpoints(
+    stack: StackConnection, run_id: str, path: str | None
+) -> list[light.CheckpointFields]:
+    """Hash the checkpoints of a run again; `state` says which differ."""
+
+    def read(answer: HttpAnswer) -> list[light.CheckpointFields]:
+        rows = msgspec.json.decode(answer.content, type=list[msgspec.Raw])
+        return _each(light.CheckpointFields, rows)
+
+    return stack.send(
+        Call.of(http_api.VERIFY_CHECKPOINTS, run_id, read=read, query=query_of(path=path))
+    )
+
+
 def queue(stack: StackConnection) -> list[light.RunFields]:
     """Return the runs that wait, in the order in which they will start."""
     return stack.send(Call.of(http_api.QUEUE, read=_run_page))[0]

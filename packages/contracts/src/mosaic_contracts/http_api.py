@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 if TYPE_CHECKING:
     from mosaic_contracts.access import SecretEntries, SecretEntry, Ticket
-    from mosaic_contracts.checkpoints import CheckpointPage
+    from mosaic_contracts.checkpoints import CheckpointPage, CheckpointRow
     from mosaic_contracts.curve_set import CurveSet
     from mosaic_contracts.frames import EpisodeFrames
     from mosaic_contracts.gpus import GpuReport
@@ -243,6 +243,14 @@ ARTIFACTS: Operation[list[ArtifactRow]] = Operation(
 )
 CHECKPOINTS: Operation[CheckpointPage] = Operation(
     "GET", f"{PREFIX}/checkpoints", "checkpoints.CheckpointPage"
+)
+VERIFY_CHECKPOINTS: Operation[list[CheckpointRow]] = Operation(
+    "POST",
+    f"{_RUN}/checkpoints/verify",
+    "checkpoints.CheckpointRow",
+    "list",
+    repeats=True,
+    is_slow=True,
 )
 ARTIFACT: Operation[bytes] = Operation("GET", _RUN + "/artifacts/{path}", form="file")
 

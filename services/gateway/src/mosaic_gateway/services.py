@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mosaic_contracts.runs import RunRecord
 from mosaic_gateway.checkpoints.registry import CheckpointRegistry
+from mosaic_gateway.checkpoints.verify import CheckpointVerifier
 from mosaic_gateway.files.artifacts import Artifacts
 from mosaic_gateway.history import History
 from mosaic_gateway.live.frames import FrameHub
@@ -35,6 +36,7 @@ class Services:
     runs: Runs
     artifacts: Artifacts
     checkpoints: CheckpointRegistry
+    verifier: CheckpointVerifier
     health: Health
     hub: Hub
     frames: FrameHub
@@ -65,6 +67,9 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
     hub = Hub(bus, scheduler, live_runs, live_history, rates)
     frames = FrameHub(bus, scheduler)
 
+    known = KnownRuns(last_known)
+    registry = CheckpointRegistry(scheduler, known, history, settings.runs_dir)
+
     def on_record(record: RunRecord) -> None:
         last_known.remember(record)
         frames.see(record)
@@ -77,9 +82,8 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
         history=history,
         runs=runs,
         artifacts=Artifacts(history),
-        checkpoints=CheckpointRegistry(
-            scheduler, KnownRuns(last_known), history, settings.runs_dir
-        ),
+        checkpoints=registry,
+        verifier=CheckpointVerifier(registry, settings.runs_dir),
         health=Health(bus, scheduler, history, settings.home, settings.disk_reserve_bytes),
         hub=hub,
         frames=frames,

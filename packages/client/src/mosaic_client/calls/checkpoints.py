@@ -5,7 +5,7 @@ from typing import Literal, TypedDict
 from mosaic_client.call import Call, query_of, typed
 from mosaic_client.calls.runs import OneOrMore
 from mosaic_contracts import http_api
-from mosaic_contracts.checkpoints import CheckpointPage
+from mosaic_contracts.checkpoints import CheckpointPage, CheckpointRow
 from mosaic_contracts.compat import Unpack
 
 CheckpointSort = Literal["date", "step", "return"]
@@ -44,3 +44,20 @@ def checkpoints(
         RequestRefused: a filter or the cursor is not valid.
     """
     return typed(http_api.CHECKPOINTS, query=query_of(cursor=cursor, limit=limit, **filters))
+
+
+def verify_checkpoints(run_id: str, path: str | None = None) -> Call[list[CheckpointRow]]:
+    """Hash the checkpoints of a run again.
+
+    Args:
+        run_id: id of the run.
+        path: path of one of its checkpoints; None: all.
+
+    Returns:
+        The checkpoints; `state` says whether each file is as its run recorded it.
+
+    Raises:
+        RunUnknown: there is no such run.
+        ArtifactUnknown: the run announced no such checkpoint.
+    """
+    return typed(http_api.VERIFY_CHECKPOINTS, run_id, query=query_of(path=path))

@@ -80,15 +80,16 @@ class CheckpointRegistry:
                 raise
             return page
 
-    async def row(self, run_id: str, path: str) -> CheckpointRow | None:
-        """One checkpoint; None: its run announced no such file."""
-        page = await self.page(CheckpointQuery(run=[run_id], limit=500))
+    async def rows(self, run_id: str) -> list[CheckpointRow]:
+        """All checkpoints of one run, newest first. Raises ProblemError as `page`."""
+        found: list[CheckpointRow] = []
+        cursor: str | None = None
         while True:
-            found = next((row for row in page.checkpoints if row.path == path), None)
-            if found is not None or page.next_cursor is None:
+            page = await self.page(CheckpointQuery(run=[run_id], limit=500, cursor=cursor))
+            found += page.checkpoints
+            cursor = page.next_cursor
+            if cursor is None:
                 return found
-            more = CheckpointQuery(run=[run_id], limit=500, cursor=page.next_cursor)
-            page = await self.page(more)
 
     async def _page(self, query: CheckpointQuery, source: RunSource) -> CheckpointPage:
         nothing: list[CheckpointEntry] = []
