@@ -149,3 +149,30 @@ def test_play_of_an_unknown_word_is_an_unknown_run(mosaic: Mosaic, answers: Answ
     """Only a name with a version is an environment."""
     assert mosaic("play", "nothing-here", "-d")[0] == 4
     assert all(asked.method == "GET" for asked in answers.asked)
+
+
+EPISODE: dict[str, Any] = {
+    "attempt": 1, "env": 0, "episode": 3, "length": 50, "return": 50.0, "terminated": True, "recorded_steps": 50,
+}  # fmt: skip
+
+
+def test_fork_goes_on_from_a_step(
+    mosaic: Mosaic, answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person, the run's own policy or another checkpoint; fields of the new run are overrides."""
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    answers[f"{OF_RUN}/episodes"] = {"episodes": [EPISODE], "next_cursor": None}
+    answers[f"{OF_RUN}/fork"] = RUN | {"run_id": OTHER, "state": "queued"}
+    asked = ["fork", "last", "--episode", "3", "--step", "40"]
+    code, _, err = mosaic(*asked, "--seed", "7")
+    assert code == 0
+    assert f"Run {OTHER} goes on from step 40 of episode 3." in err
+    assert f"./mosaic watch {OTHER}" in err
+    place = {"episode": 3, "step": 40, "env": 0, "attempt": 1}
+    human = {"actor": "human", "checkpoint": None, "overrides": {"seed": 7}}
+    assert answers.last("POST").body == {**place, **human}
+    assert mosaic(*asked, "--with", "policy", "-d") == (0, f"{OTHER}\n", "")
+    assert answers.last("POST").body == {**place, "actor": "policy", "checkpoint": None, "overrides": {}}  # fmt: skip
+    assert mosaic(*asked, "--with", "last/checkpoints/a.pt", "-d")[0] == 0
+    assert answers.last("POST").body["checkpoint"] == f"{RUN_ID}/checkpoints/a.pt"

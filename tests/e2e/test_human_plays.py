@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 from stack_under_test import StackUnderTest, until
 
-from mosaic_client import AsyncClient, ClientError, RunEnded
+from mosaic_client import AsyncClient, ClientError, RunEnded, SpecRefused
 from mosaic_client.play_session import PlaySession
 from mosaic_contracts.frames import EnvironmentFrame
 from mosaic_contracts.runs import RunView
@@ -16,6 +16,11 @@ from mosaic_contracts.states import RunState
 def play(stack: StackUnderTest, environment: str, **parameters: object) -> RunView:
     """A play that was started."""
     return stack.submit("play", "human", environment, kind="play", parameters=parameters)
+
+
+def await_no_process(stack: StackUnderTest, run_id: str) -> None:
+    """Wait until nothing of a run is left."""
+    until(lambda: not stack.processes_of(run_id), "no process of it is left", 20)
 
 
 def played_on(session: PlaySession) -> int:
@@ -68,6 +73,43 @@ def test_the_command_line_starts_a_play_of_an_environment(stack: StackUnderTest)
     refused = stack.cli("play", "CartPool-v1", "-d")
     assert refused.returncode != 0
     assert "CartPole-v1" in refused.stderr
+
+
+def test_an_episode_is_taken_over_at_a_step(stack: StackUnderTest) -> None:
+    """At the reset, in the middle and at the last step: the new run's episode is whole, and verifies; not after the
+    end. The run that it goes on from is named."""
+    lake = play(stack, "FrozenLake-v1", options='{"is_slippery": false}')
+    with stack.client() as client:
+        with client.act(lake.run_id) as session:
+            session.frame()
+            for key in ("right", "right", "down", "down", "down", "right"):
+                frame = session.frame(after=session.tap(key))
+            assert frame.flags == 1
+        client.stop(lake.run_id)
+        stack.wait_final(lake.run_id)
+        for step in (0, 3, 5):
+            made = client.fork(lake.run_id, 0, step)
+            assert made.spec.start_from is not None
+            assert (made.spec.parent, made.spec.start_from.attempt) == (lake.run_id, 1)
+            with client.act(made.run_id) as session:
+                assert session.frame().step == step
+                session.wait_acted(session.tap("left"))
+                session.frame(after=1)
+            client.stop(made.run_id)
+            stack.wait_final(made.run_id)
+            actions = [e["action"] for e in client.each_event(made.run_id, types=["step"])]
+            assert actions == [*[2, 2, 1, 1, 1, 2][:step], 0]
+            (record,) = client.each_event(made.run_id, types=["play.branch"])
+            assert record["data"]["steps"] == step
+            replay = client.replay(made.run_id, 0, draws=False)
+            assert client.replay_result(replay.run_id, timeout_s=60).is_verified
+        with pytest.raises(SpecRefused, match="has ended at step 6"):
+            client.fork(lake.run_id, 0, 6)
+    shown = stack.cli("show", lake.run_id)
+    assert f"{made.run_id}  step 5, episode 0" in shown.stdout, shown.stdout
+    done = stack.cli("fork", lake.run_id, "--episode", "0", "--step", "6", "-d")
+    assert done.returncode == 2
+    assert "The last step to begin at is 5" in done.stderr
 
 
 async def test_cart_pole_goes_on_by_itself(stack: StackUnderTest) -> None:
@@ -131,3 +173,29 @@ def test_a_play_ends_when_its_gateway_dies_and_nobody_comes_back(stack: StackUnd
     assert view.state is RunState.SUCCEEDED, view.end
     assert time.monotonic() - killed_at < 40
     until(lambda: not stack.processes_of(car.run_id), "no process of it is left", 20)
+
+
+@pytest.mark.kill
+def test_a_branch_goes_on_after_a_crash_and_may_crash_itself(stack: StackUnderTest) -> None:
+    """An episode that a killed worker left goes on after its last step; a branch that is killed leaves its own."""
+    car = play(stack, "MountainCar-v0", rate=60.0)
+    with stack.client() as client:
+        for run_id, least in ((car.run_id, 5), ("", 10)):
+            if not run_id:
+                steps = len(list(client.each_event(car.run_id, types=["step"])))
+                run_id = client.fork(car.run_id, 0, steps).run_id
+                least = steps + 5
+            with client.act(run_id) as session:
+                session.frame()
+                session.hold("right")
+                while session.frame().step < least:
+                    pass
+                stack.kill_run_part(run_id, "worker")
+            assert stack.wait_final(run_id).state is RunState.CRASHED
+            numbers = [e["step"] for e in client.each_event(run_id, types=["step"])]
+            assert numbers == list(range(1, len(numbers) + 1))
+            assert len(numbers) >= least
+            await_no_process(stack, run_id)
+        replay = client.replay(run_id, 0, draws=False)
+        result = client.replay_result(replay.run_id, timeout_s=60)
+        assert (result.is_verified, result.is_cut) == (True, True)

@@ -93,3 +93,21 @@ def test_a_person_acts_in_the_play_of_a_policy(stack: StackUnderTest, trained: R
             step["actor"] for step in steps
         ]
         client.stop(replay.run_id)
+
+
+def test_the_policy_of_a_run_goes_on_from_a_step(stack: StackUnderTest, trained: RunView) -> None:
+    """`fork --with policy` plays the rest of a recorded episode as it was; the branch says where it began."""
+    done = stack.cli("play", trained.run_id, "-n", "1", "--json", timeout_s=180)
+    parent = json.loads(done.stdout)["run_id"]
+    words = ("fork", parent, "--episode", "0", "--step", "4", "--with", "policy", "--json")
+    done = stack.cli(*words, timeout_s=180)
+    assert done.returncode == 0, done.stderr
+    made = json.loads(done.stdout)["run_id"]
+    with stack.client() as client:
+        first, second = (
+            [(e["action"], e["hash"]) for e in client.each_event(run, types=["step"])]
+            for run in (parent, made)
+        )
+        assert first == second
+        assert client.run(made).spec.parent == parent
+    assert f"step 4, episode 0 of {parent}" in stack.cli("show", made).stdout

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from mosaic_client import AnswerInvalid, Location, light, reading
 from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts import checkpoints, runs, stack
+from mosaic_contracts.branches import BranchPoint
 from mosaic_contracts.checkpoint_words import CheckpointMark, CheckpointState
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.states import EndCause, RunState
@@ -84,6 +85,7 @@ SAMPLES: list[tuple[type[light.Light], BaseModel]] = [
 PAIRS: list[tuple[type[light.Light], type[BaseModel]]] = [
     *((kind, type(model)) for kind, model in SAMPLES),
     (light.SpecFields, RunSpec),
+    (light.StartFields, BranchPoint),
     (light.EndFields, runs.RunEnd),
     (light.ProgressFields, runs.Progress),
     (light.SummaryFields, runs.RunSummary),

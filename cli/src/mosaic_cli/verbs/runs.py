@@ -32,7 +32,7 @@ from mosaic_cli.wording import (
     short_ids,
     steps_text,
 )
-from mosaic_client import reading
+from mosaic_client import light, reading
 from mosaic_client.call import QueryValue
 from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts.choices import RunKind
@@ -40,6 +40,9 @@ from mosaic_contracts.states import RunState
 
 if TYPE_CHECKING:
     from mosaic_cli.wording import AnyRun
+
+_MOST_BRANCHES = 20
+"""Branches that `show` lists."""
 
 
 class SortKey(StrEnum):
@@ -160,6 +163,8 @@ def show(run: option.Run, json: option.Json = False) -> None:
             emit(view)
             return
         artifacts = reading.artifacts(stack, view.run_id)
+        children = reading.each_run(stack, parent=view.run_id)
+        branches = list(islice((each for each in children if each.spec.start_from), _MOST_BRANCHES))
     out.print(
         Text.assemble(
             (one_line(view.name), "bold"), f"  ({view.worker_version or view.spec.worker})"
@@ -175,7 +180,7 @@ def show(run: option.Run, json: option.Json = False) -> None:
         say(f"Note: {note}")
     print_summary(out, view, artifacts, Layout.of_environment().home)
     beside = (("image", view.image), ("tags", ", ".join(view.tags)), ("note", view.note))
-    for name, value in beside:
+    for name, value in (*beside, *_tree(view, branches)):
         if value:
             out.print(Text.assemble((f"{name:<12} ", "dim"), value), soft_wrap=True)
     if view.spec.parent:
@@ -184,6 +189,25 @@ def show(run: option.Run, json: option.Json = False) -> None:
         out.print("\nParameters given:", style="dim")
         for key, given in view.spec.parameters.items():
             out.print(f"  {key} = {given}")
+
+
+def _tree(run: light.RunFields, branches: Sequence[light.RunFields]) -> list[tuple[str, str]]:
+    """Where a run goes on from another one's episode, and which runs go on from its own."""
+    found = []
+    if run.spec.start_from is not None:
+        found.append(("begins at", _place(run.spec.start_from, with_run=True)))
+    for place, branch in enumerate(branches):
+        point = branch.spec.start_from
+        words = "" if point is None else _place(point, with_run=False)
+        found.append(("" if place else "branches", f"{branch.run_id}  {words}"))
+    return found
+
+
+def _place(point: light.StartFields, *, with_run: bool) -> str:
+    env = f" of environment {point.env}" if point.env else ""
+    run = f" of {point.run_id}" if with_run else ""
+    actor = "" if point.actor is None else f" ({point.actor})"
+    return f"step {point.step}, episode {point.episode}{env}{run}{actor}"
 
 
 def stop(

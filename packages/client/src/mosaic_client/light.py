@@ -44,6 +44,17 @@ class Light(msgspec.Struct, dict=True):
         return msgspec.to_builtins(self) if raw is None else json.loads(raw)
 
 
+class StartFields(Light):
+    """As in `mosaic_contracts.branches.BranchPoint`."""
+
+    run_id: str
+    episode: int
+    step: int
+    env: int = 0
+    attempt: int | None = None
+    actor: str | None = None
+
+
 class SpecFields(Light):
     """As in `mosaic_contracts.spec.RunSpec`."""
 
@@ -60,6 +71,7 @@ class SpecFields(Light):
     gpu_memory_mb: int | None = None
     name: str | None = None
     parent: str | None = None
+    start_from: StartFields | None = None
 
 
 class EndFields(Light):
