@@ -43,10 +43,17 @@ pathlib.Path("manifest.json").write_text(json.dumps({"v": 1, "artifacts": entrie
 """
 
 
-async def trained(stack: Stack, *, play: bool = True, resumes: bool = True, **fields: Any) -> str:
+async def trained(
+    stack: Stack,
+    *,
+    play: bool = True,
+    resumes: bool = True,
+    answer: dict[str, Any] | None = None,
+    **fields: Any,
+) -> str:
     """The id of a run that has ended with two checkpoints."""
     algorithm = {"parameters": SCHEMA, "play": play, "resumes": resumes}
-    answer = {"ok": True, "findings": []}
+    answer = answer or {"ok": True, "findings": []}
     script_worker(
         stack, "saves", answer, SAVES_AND_READS, algorithm, modes=["train", "play", "evaluate"]
     )
@@ -110,6 +117,22 @@ async def test_a_checkpoint_that_went_meanwhile_is_told(stack: Stack) -> None:
     assert ended.state is RunState.FAILED
     assert ended.end is not None
     assert f"{first}/checkpoints/final.bin is no longer available" in ended.end.message
+
+
+@pytest.mark.broker
+async def test_a_play_that_its_worker_refuses_is_not_queued(stack: Stack) -> None:
+    """The worker looks into the checkpoint first; its finding says with which field of the spec it would fit."""
+    offers = {"environment": "Other-v1"}
+    finding = {
+        "level": "blocking",
+        "where": "parameters.start",
+        "message": "of Other-v1",
+        "offers": offers,
+    }
+    first = await trained(stack, answer={"ok": False, "findings": [finding]})
+    with pytest.raises(ProblemError, match="of Other-v1") as caught:
+        await stack.ask("play", PlayOrder(run_id=first, play={}))
+    assert caught.value.problem.fields[0]["offers"] == offers
 
 
 @pytest.mark.broker

@@ -13,6 +13,7 @@ from tests.rebuilding import compare_rebuilt
 
 from mosaic_contracts.evaluations import EVALUATION_RESULT, EvaluationResult
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import Finding
 from mosaic_worker_cleanrl.errors import CheckpointRefused
 from mosaic_worker_cleanrl.plan import check_run
 from mosaic_worker_cleanrl.saved import read_saved
@@ -106,6 +107,11 @@ def ppo_checkpoint(runs: Any) -> Path:
 
 def refusal(checkpoint: Path | str, **fields: Any) -> str:
     """What `check` says of a play with this file; it must refuse it."""
+    return refusing(checkpoint, **fields).message
+
+
+def refusing(checkpoint: Path | str, **fields: Any) -> Finding:
+    """The finding of `check` that refuses a play with this file."""
     spec = {
         "worker": "cleanrl",
         "algorithm": "ppo",
@@ -118,7 +124,7 @@ def refusal(checkpoint: Path | str, **fields: Any) -> str:
     assert not report.ok
     (finding,) = [each for each in report.findings if each.level == "blocking"]
     assert finding.where == "parameters.checkpoint"
-    return finding.message
+    return finding
 
 
 def test_a_fitting_checkpoint_passes(make_spec: Any, ppo_checkpoint: Path) -> None:
@@ -132,9 +138,13 @@ def test_a_fitting_checkpoint_passes(make_spec: Any, ppo_checkpoint: Path) -> No
 
 def test_a_checkpoint_that_does_not_fit_is_refused(ppo_checkpoint: Path) -> None:
     """One of another script, another environment or another world of this name: both are named."""
-    assert "is of ppo, the run asks for dqn" in refusal(ppo_checkpoint, algorithm="dqn")
-    words = refusal(ppo_checkpoint, environment="Acrobot-v1")
-    assert "trained in CartPole-v1, the run is in Acrobot-v1" in words
+    finding = refusing(ppo_checkpoint, algorithm="dqn")
+    assert "is of ppo, the run asks for dqn" in finding.message
+    assert finding.offers == {"algorithm": "ppo"}
+    finding = refusing(ppo_checkpoint, environment="Acrobot-v1")
+    assert "trained in CartPole-v1, the run is in Acrobot-v1" in finding.message
+    assert "--environment CartPole-v1" in finding.message
+    assert finding.offers == {"environment": "CartPole-v1"}
     assert "There is no readable checkpoint" in refusal("/nowhere/final.pt")
 
 

@@ -51,6 +51,12 @@ def evaluate(
             "--seed", "-s", min=0, help="Seed of the first episode; each next one has the next."
         ),
     ] = SEED,
+    environment: Annotated[
+        str | None,
+        typer.Option(
+            "--environment", "-e", metavar="ID", help="Environment; default: that of the training."
+        ),
+    ] = None,
     sampled: Annotated[
         bool,
         typer.Option(
@@ -83,6 +89,7 @@ def evaluate(
                 episodes=episodes,
                 seed=seed,
                 parameters={"sampled": True} if sampled else {},
+                **({} if environment is None else {"environment": environment}),
             )
             what = view.run_id
         say(f"Run {started.run_id} evaluates {what} in {plural(episodes, 'episode')}.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mosaic_cli import option
-from mosaic_cli.errors import NothingFound, RunNotFound
+from mosaic_cli.errors import NothingFound, RunNotFound, ValueRefused
 from mosaic_cli.human_play import human_spec, is_environment, offer_choices, show_play
 from mosaic_cli.output import emit, out
 from mosaic_cli.reference import did_you_mean, find_run, parse_parameters
@@ -51,6 +51,12 @@ def play(
     seed: Annotated[
         int | None, typer.Option("--seed", "-s", help="Seed; default: the run's own.")
     ] = None,
+    environment: Annotated[
+        str | None,
+        typer.Option(
+            "--environment", "-e", metavar="ID", help="Environment; default: that of the training."
+        ),
+    ] = None,
     pace: Annotated[
         float | None,
         typer.Option(
@@ -78,13 +84,22 @@ def play(
     if run is None:
         offer_choices()
         return
-    given: dict[str, Any] = {"seed": seed, "pace": pace, "record": record}
+    given: dict[str, Any] = {
+        "seed": seed,
+        "environment": environment,
+        "pace": pace,
+        "record": record,
+    }
     overrides = {key: value for key, value in given.items() if value is not None}
     if param:
         overrides["parameters"] = parse_parameters(param)
     with open_client() as client:
         view = _run_named(client, run)
         if view is None:
+            if environment is not None:
+                raise ValueRefused(
+                    f"--environment goes with a run. To play {environment} yourself, `./mosaic play {environment}`."
+                )
             fields = overrides | ({} if episodes is None else {"episodes": episodes})
             _play_yourself(client, run, fields, detach, json)
             return

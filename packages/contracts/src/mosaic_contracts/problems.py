@@ -23,7 +23,8 @@ class Problem(PeerModel):
     retry_after_s: float | None = None
     """Seconds after which trying again makes sense; also sent as `Retry-After`."""
     fields: list[dict[str, Any]] = []
-    """Findings for single fields: `{"where": "parameters.learning-rat", "message": "...", "nearest": [...]}`."""
+    """Findings for single fields: `{"where": "parameters.learning-rat", "message": "...", "nearest": [...]}`.
+    `offers` has values of fields of the spec that would be accepted, e.g. `{"environment": "CartPole-v1"}`."""
 
     def model_post_init(self, _context: Any) -> None:
         if self.status == 0:

@@ -167,6 +167,8 @@ class Finding(PeerModel):
     """A problem code where there is one (`mosaic_contracts.problems`)."""
     nearest: list[str] = Field(default_factory=list)
     """Closest known names, best first."""
+    offers: dict[str, str] = Field(default_factory=dict)
+    """Values of fields of the spec that would be accepted, e.g. `{"environment": "CartPole-v1"}`."""
 
 
 class CheckReport(PeerModel):

@@ -27,16 +27,27 @@ class Findings:
         return " ".join(f.message for f in self.findings if f.level == "blocking")
 
     def block(
-        self, where: str, message: str, code: ProblemCode, nearest: Sequence[str] = ()
+        self,
+        where: str,
+        message: str,
+        code: ProblemCode,
+        nearest: Sequence[str] = (),
+        offers: Mapping[str, str] | None = None,
     ) -> None:
         """Add a reason why the run must not start.
 
         Args:
             where: field of the spec or part of the system, e.g. `parameters.gamma`.
             nearest: closest known names, best first.
+            offers: values of fields of the spec with which it could start, e.g. `{"environment": "CartPole-v1"}`.
         """
         finding = Finding(
-            level="blocking", where=where, message=message, code=code.value, nearest=list(nearest)
+            level="blocking",
+            where=where,
+            message=message,
+            code=code.value,
+            nearest=list(nearest),
+            offers=dict(offers or {}),
         )
         self.findings.append(finding)
 

@@ -131,7 +131,8 @@ def refused(findings: Sequence[Finding]) -> ProblemError:
             title="The run cannot be started as asked for",
             detail=" ".join(f"{f.where}: {f.message}" for f in blocking),
             fields=[
-                {"where": f.where, "message": f.message, "nearest": f.nearest} for f in blocking
+                {"where": f.where, "message": f.message, "nearest": f.nearest, "offers": f.offers}
+                for f in blocking
             ],
         )
     )

@@ -1,7 +1,5 @@
 """What can go wrong in this worker. Every message says what to do next."""
 
-from collections.abc import Sequence
-
 from mosaic_workerkit.errors import EnvironmentUnusable
 
 
@@ -48,7 +46,7 @@ class HookSilent(RuntimeError):
 class CheckpointRefused(ValueError):
     """A file cannot be used as a checkpoint of this run. The message says why, and what to do."""
 
-    def __init__(self, message: str, nearest: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, **offers: str) -> None:
         super().__init__(message)
-        self.nearest = list(nearest)
-        """What the run could ask for instead, e.g. the checkpoint's own environment."""
+        self.offers = offers
+        """Fields of the spec that would fit, e.g. the checkpoint's own environment."""

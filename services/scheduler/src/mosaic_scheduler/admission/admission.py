@@ -49,6 +49,7 @@ from mosaic_scheduler.admission.resources import (
     notes_on_limits,
 )
 from mosaic_scheduler.events.announcement import RunAnnouncer
+from mosaic_scheduler.executors.inputs import inputs_of
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.resumption import total_steps
 from mosaic_scheduler.runs.store import RunStore
@@ -123,7 +124,7 @@ class Admission:
         for check in _start_checks(context):
             if check.problem is not None:
                 raise check.problem
-        await self._require_consent(context)
+        await self._ask_worker(context)
         notes = notes_on_limits(context.spec, context.bounds)
         record = _new_record(self._ids.next(), context.spec, context.description, notes)
         lock = await asyncio.to_thread(lock_digest, context.worker)
@@ -216,10 +217,16 @@ class Admission:
             return from_problem("image", error, "Do that, and check again.")
         return from_problem("worker", error, "See `./mosaic workers`.")
 
-    async def _require_consent(self, context: Context) -> None:
-        """Only a worker that can need consent is asked: its `check` costs a start of its interpreter."""
+    async def _ask_worker(self, context: Context) -> None:
+        """Refuse what the worker refuses, and what needs a consent that is not given.
+
+        Its `check` costs a start of its interpreter. So it is asked only where a consent may be needed, and where a
+        checkpoint is to act that it can look into from here.
+        """
         spec = context.spec
-        if spec.consent is None and not spec.internet and not context.may_need_consent:
+        may_need = spec.consent is not None or spec.internet or context.may_need_consent
+        acts = spec.kind.plays and bool(inputs_of(spec, context.description))
+        if not may_need and not (acts and context.bounds.files):
             return
         report = await self._source.ask_worker(context)
         if not report.ok:

@@ -70,7 +70,8 @@ def find_checkpoint(given: str, spec: RunSpec, script: Script, plan: ScriptPlan)
         plan.saved = read_saved(path)
         _require_fit(plan.saved, spec, script, plan)
     except CheckpointRefused as error:
-        plan.block(_WHERE, str(error), ProblemCode.PARAMETER_INVALID, error.nearest)
+        nearest = list(error.offers.values())
+        plan.block(_WHERE, str(error), ProblemCode.PARAMETER_INVALID, nearest, error.offers)
 
 
 def _require_fit(saved: SavedState, spec: RunSpec, script: Script, plan: ScriptPlan) -> None:
@@ -78,13 +79,13 @@ def _require_fit(saved: SavedState, spec: RunSpec, script: Script, plan: ScriptP
         raise CheckpointRefused(
             f"The checkpoint is of {saved.algorithm}, the run asks for {script.id}. Ask for {saved.algorithm}, or take "
             f"a checkpoint of {script.id}.",
-            [saved.algorithm],
+            algorithm=saved.algorithm,
         )
     if saved.environment != spec.environment:
         raise CheckpointRefused(
             f"The checkpoint was trained in {saved.environment}, the run is in {spec.environment}. Ask for the "
-            f"environment {saved.environment}, or take another checkpoint.",
-            [saved.environment],
+            f"environment {saved.environment} (`--environment {saved.environment}`), or take another checkpoint.",
+            environment=saved.environment,
         )
     if plan.probe is None:  # which is a finding of its own
         return
