@@ -27,7 +27,7 @@ def is_environment(text: str) -> bool:
 def offer_choices() -> None:
     """Open the window; without a display say what can be played."""
     if can_open():
-        code = open_window()
+        code = open_window("--play")
         if code != COULD_NOT_OPEN:
             raise typer.Exit(code)
     out.print(CHOICES, markup=False, highlight=False, soft_wrap=True)

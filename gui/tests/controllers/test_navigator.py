@@ -50,5 +50,5 @@ def test_play_is_as_it_was_chosen_last(client: DesktopClient) -> None:
     client.trained.presets["cleanrl", "ppo"] = {"run": "x", "episodes": 3, "seed": 7}
     client.window.watch.files.play.click()
     fields = [wanted[n][2] for n in range(len(wanted))]
-    assert fields == [{"episodes": 10, "pace": 4, "seed": 1}, {"episodes": 3, "seed": 7}]
+    assert fields == [{"episodes": 10, "pace": 30.0, "seed": 1}, {"episodes": 3, "seed": 7}]
     assert wanted[0][:2] == [run_id(0), CHECKPOINT.path]

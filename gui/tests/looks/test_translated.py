@@ -13,6 +13,8 @@ from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, event
 from tests.controllers.test_run_actions import FakeSession
 from tests.looks.test_looks import clipped_texts, runs_in_every_state
 from tests.net.frames_stub import frame
+from tests.play_specimen import CONTROLS as PLAY_CONTROLS
+from tests.play_specimen import LAKE, PONG, fill_play, play_worker
 from tests.pseudo import CODE, strings_in, texts_of, untranslated, write_pseudo
 from tests.replay_specimen import differing, fill, fill_replay, verified
 from tests.specimen import episodes, machine_sample, metrics, report, run, run_id, summary
@@ -40,6 +42,7 @@ from mosaic_gui.state.episode_list import EpisodeAddress
 from mosaic_gui.state.failure_summary import failure_summary
 from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.state.memory import KnownStack
+from mosaic_gui.state.play_memory import AGENT
 from mosaic_gui.state.run_details import details
 from mosaic_gui.state.settings import Settings
 from mosaic_gui.state.store import Changes
@@ -47,7 +50,8 @@ from mosaic_gui.viewmodels.beliefs import EpisodeKey
 from mosaic_gui.viewmodels.run_table import Column, tool_tip
 from mosaic_gui.views.external_links import OfflineSummary
 from mosaic_gui.views.layout_menu import LayoutMenu
-from mosaic_gui.views.main_window import REPLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
+from mosaic_gui.views.main_window import PLAY, REPLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
+from mosaic_gui.views.play_side import PlaySide
 from mosaic_gui.views.settings_page import SettingsPage
 from mosaic_gui.views.text import BUTTON_PADDING
 
@@ -56,6 +60,17 @@ STATES = list(RunState)
 LIVE, FAILED = STATES.index(RunState.RUNNING), STATES.index(RunState.FAILED)
 QUEUED = STATES.index(RunState.QUEUED)
 NAMES = ("exp name", "learning rate", "gamma", "anneal lr", "target kl", "track", "where", "loss")
+PLAY_NAMES = (
+    "timing",
+    "rate",
+    "wait for key",
+    "idle",
+    "map name",
+    "is slippery",
+    "size",
+    "Time",
+    "Keys",
+)
 """Fields and groups as the worker's schema names them."""
 METRICS = ("losses/a", "episode/return", "episode/length", "discrete", "Optimizer", "Outputs")
 
@@ -69,6 +84,7 @@ class Spoken:
             URL,
             str(client.home),
             NAMES,
+            PLAY_NAMES,
             METRICS,
             CONFIG,
             EMITTED,
@@ -337,6 +353,35 @@ def show_human(spoken: Spoken) -> None:
     spoken.client.agents.set_mode(Mode.HUMAN)
 
 
+def show_play(spoken: Spoken) -> None:
+    """The start of a play, of an environment that is not installed; a form; and an agent."""
+    client = spoken.client
+    client.play_start.take_workers([*workers(), spoken.given(play_worker())])
+    client.window.show_page(PLAY)
+    for name in (PONG, LAKE):
+        client.play_start.choose_environment(name)
+        assert spoken.english(client.window.play) == {}
+    client.play_start.choose_environment("CartPole-v1")
+    client.play_start.set_actor(AGENT)
+    client.play_start.take_refusal(spoken.given("m"), [])
+
+
+def show_played(spoken: Spoken) -> None:
+    """A person plays: every control is there, and keys are being changed."""
+    client = spoken.client
+    spoken.given(PLAY_CONTROLS, "There is no policy in this run: the person alone acts.")
+    fill_play(client)
+    spoken.given(client.watch.run)
+    side = client.window.watch.findChild(PlaySide)
+    assert side is not None
+    client.play.controls = client.play.controls.model_copy(update={"has_policy": False})  # type: ignore[union-attr]
+    client.play.changed.emit()
+    side.edit.setChecked(True)
+    spoken.english()
+    client.play.map.put("j", 1, "d")  # type: ignore[union-attr]
+    client.play.edit_map()
+
+
 def show_hybrid(spoken: Spoken) -> None:
     """Nor a person and an agent."""
     spoken.client.agents.set_mode(Mode.HYBRID)
@@ -427,6 +472,8 @@ VIEWS: tuple[Callable[[Spoken], None], ...] = (
     show_trained,
     show_settings,
     show_human,
+    show_play,
+    show_played,
     show_hybrid,
     show_modes,
     show_ends,

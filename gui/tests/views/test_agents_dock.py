@@ -2,6 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 from PyQt6.QtCore import Qt
+from PyQt6.QtTest import QSignalSpy
 from PyQt6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.specimen import worker
@@ -67,7 +68,7 @@ def test_what_trains_is_hidden_until_a_mode_is_chosen(qtbot: QtBot, shown: Shown
     assert agent.isVisible()
 
 
-def test_human_play_says_what_it_needs(shown: Shown) -> None:
+def test_human_play_says_what_it_needs(qtbot: QtBot, shown: Shown) -> None:
     """No worker offers it: what would be needed, and what to do now; with one that does it is ready."""
     shown.model.set_mode(Mode.HUMAN)
     assert "Human-Only" in shown.texts()
@@ -76,8 +77,10 @@ def test_human_play_says_what_it_needs(shown: Shown) -> None:
     assert entry.description is not None
     description = entry.description.model_copy(update={"modes": ["train", "human"]})
     shown.take(entry.model_copy(update={"description": description}))
-    assert "Played through CleanRL" in shown.texts()
-    assert "./mosaic play CartPole-v1" in shown.texts()
+    assert "You act by keys" in shown.texts()
+    wanted = QSignalSpy(shown.dock.page_wanted)
+    qtbot.mouseClick(shown.button("agents.play"), LEFT)
+    assert wanted[0] == ["play"]
 
 
 def test_a_worker_for_people_is_no_agent(shown: Shown) -> None:

@@ -96,7 +96,7 @@ def test_play_names_run_checkpoint_and_how(qtbot: QtBot, shown: Shown) -> None:
     shown.page.episodes.setValue(3)
     wanted = QSignalSpy(shown.model.play_wanted)
     qtbot.mouseClick(shown.button("trained.play"), LEFT)
-    fields = {"episodes": 3, "seed": 1, "pace": 4}
+    fields = {"episodes": 3, "seed": 1, "pace": 30.0}
     assert wanted[0] == [run_id(0), "checkpoints/final.pt", fields]
     assert shown.model.preset == {"run": run_id(0), "checkpoint": "checkpoints/final.pt", **fields}
 

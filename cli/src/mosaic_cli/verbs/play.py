@@ -77,8 +77,8 @@ def play(
 ) -> None:
     """Play an environment yourself, or show what a run has learned, as a new run with every step recorded.
 
-    `./mosaic play CartPole-v1` starts a play by a person and opens the window at it, which shows it and sends no keys:
-    a script does (`mosaic_client`). Without an argument the window opens.
+    `./mosaic play CartPole-v1` starts a play by you, and opens the window at it with the keyboard at the picture.
+    Without an argument the window opens, and you choose an environment there.
     `./mosaic events last -f` follows it step by step, `./mosaic beliefs last` explains it where an agent decided.
     """
     if run is None:

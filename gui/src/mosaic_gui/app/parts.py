@@ -18,6 +18,7 @@ from mosaic_gui.controllers.launch import LaunchController
 from mosaic_gui.controllers.layouts import LayoutController
 from mosaic_gui.controllers.live_frames import LiveFramesController
 from mosaic_gui.controllers.play import PlayController
+from mosaic_gui.controllers.play_start import PlayStartController
 from mosaic_gui.controllers.preferences import PreferenceStore
 from mosaic_gui.controllers.replay import ReplayController
 from mosaic_gui.controllers.run_actions import RunActions
@@ -37,6 +38,7 @@ from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.play import PlayModel
+from mosaic_gui.viewmodels.play_start import PlayStartModel
 from mosaic_gui.viewmodels.player import PlayerModel
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.stage import StageModel
@@ -89,6 +91,7 @@ class ClientParts(QObject):
         self.episodes, self.player = EpisodesModel(self), PlayerModel(self)
         self.exports = ExportModel(self)
         self.trained = TrainedModel(self.store, self.agents, self)
+        self.play_start = PlayStartModel(self.store, self)
         self.trash_runs = TrashModel(self)
         self.feed = LogFeed(self)
 
@@ -104,8 +107,9 @@ class ClientParts(QObject):
         self.stage_controller = StageController(self.stage, self.watch, self)
         self.live_frames = LiveFramesController(self.stage, self)
         self.play_controller = PlayController(self.play, self)
+        self.play_starter = PlayStartController(self.play_start, self.play, self)
         self.replay_controller = ReplayController(self.episodes, self.player, self)
-        self.checkpoints = CheckpointController(self.launch, self.trained, self)
+        self.checkpoints = CheckpointController(self.launch, (self.trained, self.play_start), self)
         self.trash_controller = TrashController(self.trash_runs, self)
         self.curve_refiner = CurveRefiner(self)
         self.run_actions = RunActions(self.say, self)
@@ -127,6 +131,7 @@ class ClientParts(QObject):
             self.stage_controller,
             self.live_frames,
             self.play_controller,
+            self.play_starter,
             self.replay_controller,
             self.checkpoints,
             self.trash_controller,

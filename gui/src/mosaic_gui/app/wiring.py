@@ -16,10 +16,11 @@ from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.settings import Settings
 from mosaic_gui.views.connection_page import ConnectionPage
-from mosaic_gui.views.main_window import RUNS, TRAIN, MainWindow
+from mosaic_gui.views.main_window import RUNS, TRAIN, WATCH, MainWindow
 from mosaic_gui.views.runs_page import RunsPage
 
 if TYPE_CHECKING:
+    from mosaic_gui.views.play_page import PlayPage
     from mosaic_gui.views.replay_page import ReplayPage
     from mosaic_gui.views.settings_page import SettingsPage
     from mosaic_gui.views.train_page import TrainPage
@@ -42,6 +43,7 @@ class Wiring(QObject):
             parts.launch,
             parts.watch_controller,
             parts.replay_controller,
+            parts.layouts,
             parts.say,
         )
         self._connect_connection_page()
@@ -62,6 +64,14 @@ class Wiring(QObject):
         page = TrainedPage(self._parts.trained)
         page.watch_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
         page.train_wanted.connect(lambda: self.window.show_page(TRAIN))
+        return page
+
+    def make_play(self) -> PlayPage:
+        """The start of a play."""
+        from mosaic_gui.views.play_page import PlayPage
+
+        page = PlayPage(self._parts.play_start)
+        page.reload_wanted.connect(self._parts.launch_controller.read_workers)
         return page
 
     def make_settings(self) -> SettingsPage:
@@ -119,6 +129,7 @@ class Wiring(QObject):
         page.beliefs.shown.connect(parts.beliefs_controller.show)
         page.stage.shown.connect(parts.stage_controller.show)
         page.stage.shown.connect(parts.live_frames.show)
+        page.stage.shown.connect(self._on_stage_shown)
         page.stage.offer_replay()
         page.stage.offer_play(parts.play)
         page.stage.replay_wanted.connect(lambda: self.navigator.replay_run(parts.watch.run_id))
@@ -185,7 +196,19 @@ class Wiring(QObject):
         parts.run_actions.made.connect(lambda run: self.navigator.open_runs([run.run_id]))
         parts.trash_runs.restore_wanted.connect(parts.run_actions.restore)
         parts.trained.play_wanted.connect(parts.run_actions.play)
+        parts.play_starter.started.connect(self._on_play_started)
+        parts.play_start.said.connect(parts.say)
         parts.preferences.settings_changed.connect(self._on_settings)
+
+    def _on_stage_shown(self, shown: bool) -> None:
+        """A play that is not shown stands still, and ends after a while."""
+        parts = self._parts
+        if not shown and parts.play.is_played and parts.play.person_acts:
+            parts.say(
+                tr("The play stands still while it is not shown, and ends after a minute."),
+                tr("Back to the play"),
+                lambda: self.window.show_page(WATCH),
+            )
 
     def _on_replay_shown(self, shown: bool) -> None:
         """A page without a run shows the episodes of the watched one."""
@@ -210,6 +233,7 @@ class Wiring(QObject):
         workers = self._parts.launch.workers
         self._parts.beliefs_controller.take_workers(workers)
         self._parts.watch.take_workers(workers)
+        self._parts.play_start.take_workers(workers)
 
     def _on_stack(self, status: StackStatus) -> None:
         session = self._parts.stack.session
@@ -243,6 +267,10 @@ class Wiring(QObject):
     def _on_stop_wanted(self, run_id: str) -> None:
         self.window.watch.stop_asked(run_id)
         self._parts.run_actions.stop([run_id])
+
+    def _on_play_started(self, run: RunView) -> None:
+        self.navigator.open_play(run.run_id)
+        self._parts.play.capture_soon()
 
     def _on_launched(self, run: RunView) -> None:
         self._parts.preferences.keep(self._parts.launch, self._parts.trained)

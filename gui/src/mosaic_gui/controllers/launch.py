@@ -68,6 +68,11 @@ class LaunchController(Controller):
         if self._entries is not None and not all(w.ready for w in self._entries.workers):
             self._look_again.start()
 
+    def read_workers(self) -> None:
+        """Read the workers again: something may have been installed."""
+        self._look_again.stop()
+        self._ask_workers_again()
+
     def _ask_workers_again(self) -> None:
         if self.session is not None:
             reply = self.session.api.workers()

@@ -27,6 +27,8 @@ class LayoutController(QObject):
         self._window: MainWindow | None = None
         self._pending: PanelLayout | str | None = None
         """A layout, or the name of a built-in one, for the page of a watched run, which was not made yet."""
+        self._lent: PanelLayout | None = None
+        """The user's layout while a play has another one."""
         self._kept: QSettings | None = None
         if folder is not None:
             path = str(folder / "layouts.ini")
@@ -63,7 +65,7 @@ class LayoutController(QObject):
         if self._window is not None and self._kept is not None:
             self._kept.setValue("window/geometry", self._window.saveGeometry())
             if self._window.has_watch:
-                self._store(LAST, self.snapshot())
+                self._store(LAST, self._lent or self.snapshot())
             elif self._kept.contains(f"{LAST}/places"):
                 self._kept.setValue(f"{LAST}/folded", self._window.agents_dock.folded)
             self._kept.sync()
@@ -82,6 +84,22 @@ class LayoutController(QObject):
 
     def apply(self, name: str, go: bool = True) -> None:
         """Apply a layout; `go`: also show the watch page."""
+        self._lent = None
+        self._apply(name, go)
+
+    def lend(self, name: str) -> None:
+        """Apply a built-in layout until `take_back`; it is not saved as the user's."""
+        kept = self._lent or self.snapshot()
+        self._apply(name, go=True)
+        self._lent = kept
+
+    def take_back(self) -> None:
+        """Go back to the user's layout."""
+        kept, self._lent = self._lent, None
+        if kept is not None:
+            self._take(kept)
+
+    def _apply(self, name: str, go: bool) -> None:
         window = self._require()
         plan = BUILT_IN.get(name)
         if plan is not None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from PyQt6.QtCore import QObject
 
+from mosaic_gui.controllers.layouts import LayoutController
 from mosaic_gui.controllers.replay import ReplayController
 from mosaic_gui.controllers.watch import WatchController
 from mosaic_gui.state.agents import ANALYTICS
@@ -12,6 +13,7 @@ from mosaic_gui.state.language import tr
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.launch import ARGUMENT, LaunchModel
+from mosaic_gui.views.arrangement import HUMAN
 from mosaic_gui.views.main_window import REPLAY, RUNS, TRAIN, WATCH, MainWindow
 
 
@@ -26,15 +28,25 @@ class RunNavigator(QObject):
         launch: LaunchModel,
         watch: WatchController,
         replay: ReplayController,
+        layouts: LayoutController,
         say: Callable[[str], None],
     ) -> None:
         super().__init__(window)
         self._window, self._store = window, store
         self._agents, self._launch, self._watch, self._say = agents, launch, watch, say
-        self._replay = replay
+        self._replay, self._layouts = replay, layouts
 
     def open_runs(self, run_ids: list[str]) -> None:
         """Watch the first run with the others laid over it."""
+        self._layouts.take_back()
+        self._open(run_ids)
+
+    def open_play(self, run_id: str) -> None:
+        """Watch a play: the environment alone, until another run is opened."""
+        self._open([run_id])
+        self._layouts.lend(HUMAN)
+
+    def _open(self, run_ids: list[str]) -> None:
         page = self._window.watch  # made first, so that it receives what the model emits
         self._watch.watch(run_ids)
         run = self._store.runs.get(run_ids[0]) if run_ids else None

@@ -11,6 +11,7 @@ from mosaic_gui.state.settings import VERSION, Settings, with_value
 from mosaic_gui.state.toml_file import TomlFile
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.launch import LaunchModel
+from mosaic_gui.viewmodels.play_start import PlayStartModel
 from mosaic_gui.viewmodels.trained import TrainedModel
 
 MEMORY_VERSION = 1
@@ -57,6 +58,11 @@ class PreferenceStore(QObject):
         agents.remembered.connect(lambda: self._take_choice(agents))
         launch.consents = set(self.memory.consents)
         launch.consents_changed.connect(self._take_consents)
+
+    def give_plays(self, start: PlayStartModel) -> None:
+        """Restore what is remembered of plays, and save changes from now on."""
+        start.plays = self.memory.plays
+        start.remembered.connect(self._write_memory)
 
     def keep(self, launch: LaunchModel, trained: TrainedModel) -> None:
         """Save what was typed for each agent as its preset."""

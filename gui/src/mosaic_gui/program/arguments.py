@@ -30,6 +30,8 @@ class Arguments:
     """Number of the sub-environment to show."""
     replay: EpisodeAddress | None = None
     """Episode to replay first."""
+    play: bool = False
+    """Show the page on which a play is started."""
 
 
 def parse_arguments(argv: list[str]) -> Arguments:
@@ -70,6 +72,9 @@ def parse_arguments(argv: list[str]) -> Arguments:
         metavar="RUN:ATTEMPT:ENV:EPISODE",
         help="replay this recorded episode, e.g. 01JZ8...:1:0:41",
     )
+    parser.add_argument(
+        "--play", action="store_true", help="choose an environment, and play it yourself"
+    )
     given = parser.parse_args(argv)
     if given.watch and given.run is None:
         raise ArgumentInvalid("--watch needs --run RUN: the run to watch.")
@@ -86,6 +91,7 @@ def parse_arguments(argv: list[str]) -> Arguments:
         watch=given.watch,
         env=given.env,
         replay=_episode(given.replay) if given.replay is not None else None,
+        play=given.play,
     )
 
 

@@ -2,12 +2,14 @@
 
 from PyQt6.QtCore import QObject
 
+from mosaic_contracts.spec import RunKind
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.program.arguments import Arguments
+from mosaic_gui.state.agents import Mode
 from mosaic_gui.state.language import tr
 from mosaic_gui.views.arrangement import HUMAN
-from mosaic_gui.views.main_window import RUNS
+from mosaic_gui.views.main_window import PLAY, RUNS
 
 
 class FirstView(QObject):
@@ -17,6 +19,9 @@ class FirstView(QObject):
         super().__init__(client)
         self._client, self._arguments = client, arguments
         self._is_done = arguments.run is None and arguments.replay is None
+        if arguments.play:
+            client.agents.set_mode(Mode.HUMAN)
+            client.window.show_page(PLAY)
         if not self._is_done:
             client.stack.opened.connect(self._on_opened)
 
@@ -35,14 +40,24 @@ class FirstView(QObject):
         elif replay is not None:
             client.navigator.replay(replay)
         else:
-            client.navigator.open_runs([run_id])
+            self._open(run_id)
             if self._arguments.watch:
                 client.stage.set_on(True)
-                client.layouts.apply(HUMAN)
-                client.play.capture_soon()
                 if self._arguments.env:
                     client.stage.changed.connect(self._choose_env)
                     client.stage.frame_changed.connect(self._choose_env)
+
+    def _open(self, run_id: str) -> None:
+        """Open a run; its environment alone is large where it is watched or played."""
+        client = self._client
+        if not self._arguments.watch:
+            client.navigator.open_runs([run_id])
+        elif client.store.runs[run_id].spec.kind is RunKind.PLAY:
+            client.navigator.open_play(run_id)
+            client.play.capture_soon()
+        else:
+            client.navigator.open_runs([run_id])
+            client.layouts.apply(HUMAN)
 
     def _choose_env(self) -> None:
         """Show the wanted sub-environment once the run has said how many it has."""

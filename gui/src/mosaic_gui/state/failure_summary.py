@@ -7,6 +7,7 @@ from typing import Any
 
 from mosaic_contracts.linux_signals import NUMBERS, signal_name
 from mosaic_contracts.runs import RunEnd, RunView
+from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import EndCause, RunState, StopStep
 from mosaic_gui.state.failure_fixes import (
     NO_CUDA,
@@ -137,7 +138,7 @@ _SIGNAL_ADVICE: dict[int, Mark] = {
 def failure_summary(
     run: RunView, arguments: Mapping[str, Any] | None = None
 ) -> FailureSummary | None:
-    """The card of a run; None while it goes on or when it succeeded.
+    """The card of a run; None while it goes on, when it succeeded, or for a play that was stopped: it ends so.
 
     Args:
         arguments: all parameters as the run had them; None: those that its spec names are all that is known.
@@ -145,6 +146,8 @@ def failure_summary(
     if not run.state.is_final or run.state is RunState.SUCCEEDED or run.end is None:
         return None
     end = run.end
+    if run.spec.kind is RunKind.PLAY and end.cause is EndCause.STOPPED_BY_USER:
+        return None
     facts = [(tr("State"), tr_mark(STATE_WORDS[run.state]))]
     if end.exit_code is not None:
         facts.append((tr("Exit code"), str(end.exit_code)))

@@ -103,7 +103,10 @@ class EditedKeyMap:
         self.keys = dict(self._defaults)
 
     def take(self, text: str) -> None:
-        """Go on with a map that was saved; one that cannot be read is left out."""
+        """Go on with a map that was saved, empty for the default; one that cannot be read is left out."""
+        if not text:
+            self.reset()
+            return
         try:
             found = json.loads(text)
         except ValueError:

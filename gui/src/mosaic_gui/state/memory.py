@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from mosaic_gui.state.agents import AgentKey, Mode, Way
+from mosaic_gui.state.play_memory import PlayMemory
 
 MOST_STACKS = 8
 
@@ -43,6 +44,8 @@ class Memory(BaseModel):
     """Stacks that were connected to, the newest first."""
     consents: list[str] = Field(default_factory=list)
     """Kinds of access, as `worker: need`, that are not asked for again."""
+    plays: dict[str, PlayMemory] = Field(default_factory=dict)
+    """Plays by environment, the newest last."""
 
     def of(self, key: AgentKey) -> AgentMemory:
         """The memory of an agent; a new one where there is none."""

@@ -2,6 +2,7 @@
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from mosaic_contracts.services import WorkerEntry
 from mosaic_gui.state.agents import Agent, AgentGroup, AgentKey, Mode, Way, agent_groups, groups_for
 from mosaic_gui.viewmodels.launch import LaunchModel
 
@@ -24,6 +25,11 @@ class AgentsModel(QObject):
         self.groups: list[AgentGroup] = []
         launch.catalogue_changed.connect(self._on_catalogue)
         launch.draft_replaced.connect(self.changed)
+
+    @property
+    def workers(self) -> list[WorkerEntry]:
+        """The workers of this stack."""
+        return self._launch.workers
 
     @property
     def key(self) -> AgentKey | None:

@@ -1,6 +1,7 @@
 """A play: the keys that a person holds, commands, what the run waits for, and what became of each input."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -72,6 +73,8 @@ class PlayModel(QObject):
         self.episodes: list[PlayedEpisode] = []
         """Episodes that ended while they were watched."""
         self.delays = KeyDelays()
+        self.remembered_keys: Callable[[RunView], str | None] = lambda _run: None
+        """The key map as JSON that the user edited for plays like this one; empty: the default; None: none."""
         self._number = 0
         self._used: frozenset[str] = frozenset()
         self._commands: dict[str, PlayerCommand] = {}
@@ -114,6 +117,11 @@ class PlayModel(QObject):
     def has_agent(self) -> bool:
         """Whether a policy acts too, and control can be taken and given."""
         return self.controls is not None and self.controls.has_policy
+
+    @property
+    def can_edit(self) -> bool:
+        """Whether the key map can be changed for the next play."""
+        return self.is_played and not self.has_agent
 
     @property
     def takes_keys(self) -> bool:
@@ -253,11 +261,9 @@ class PlayModel(QObject):
                     self._note_press(now)
                     self._say()
                 self.held_changed.emit()
-        elif has_just_ended:
-            return
         elif (command := self._commands.get(name)) is not None:
             self.do(command)
-        elif self.is_played and self.status.over:
+        elif self.is_played and self.status.over and not has_just_ended:
             self.reset()
 
     def release(self, name: str) -> None:
@@ -281,7 +287,7 @@ class PlayModel(QObject):
         self.changed.emit()
 
     def capture_soon(self) -> None:
-        """Let the picture take the keyboard as soon as the play can begin."""
+        """Let the picture take the keyboard as soon as a play by a person can begin."""
         self._wants_capture = True
         self._try_capture()
 
@@ -406,9 +412,11 @@ class PlayModel(QObject):
             self._status = found or self._status
         if not self._commands and self.is_agent:
             self._commands = command_keys(())
-        if not self._stage.is_running and self.held:
-            self.held = ()
-            self.held_changed.emit()
+        if not self._stage.is_running:
+            self.refusal = self.loss = ""
+            if self.held:
+                self.held = ()
+                self.held_changed.emit()
         self._try_capture()
         self.changed.emit()
 
@@ -427,10 +435,14 @@ class PlayModel(QObject):
             controls.default_keys,
             action_names(self._stage.grid),
         )
+        remembered = self.remembered_keys(self.run) if self.run is not None else None
+        if remembered is not None:
+            self.map.take(remembered)
         self.map_changed.emit()
 
     def _try_capture(self) -> None:
-        if self._wants_capture and self.is_played and self._stage.frame is not None:
+        is_ready = self.is_played and not self.has_agent and self._stage.frame is not None
+        if self._wants_capture and is_ready:
             self._wants_capture = False
             self.capture_wanted.emit()
 

@@ -2,38 +2,33 @@
 
 from typing import Any
 
-from PyQt6.QtCore import QObject, pyqtSignal
+from PyQt6.QtCore import QObject
 
-from mosaic_contracts.runs import ArtifactRow, RunView
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import run_row, wording
 from mosaic_gui.state.language import tr
-from mosaic_gui.state.run_files import CHECKPOINT
+from mosaic_gui.state.play_pace import watching_pace
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.agents import AgentsModel
+from mosaic_gui.viewmodels.checkpoint_choice import (
+    EPISODES,
+    SEED,
+    CheckpointChoice,
+    can_sample,
+    has_checkpoints,
+)
 from mosaic_gui.viewmodels.rows import RowsModel
 
-HOW_IT_ACTS = {"episodes": 10, "pace": 4, "seed": 1}
-"""Default values: slow enough to be watched."""
 
-
-class TrainedModel(QObject):
-    """Runs, the checkpoints of the chosen one, and the wish to see it act."""
-
-    runs_changed = pyqtSignal()
-    checkpoints_wanted = pyqtSignal(str)
-    """Checkpoints of a run, by its id."""
-    checkpoints_changed = pyqtSignal()
-    play_wanted = pyqtSignal(str, str, dict)
-    """Run, path of its checkpoint, and fields of the new run's spec."""
+class TrainedModel(CheckpointChoice):
+    """Runs of the chosen agent, the checkpoints of one of them, and the wish to see it act."""
 
     def __init__(self, store: Store, agents: AgentsModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store, self.agents = store, agents
         self.presets: dict[tuple[str, str], dict[str, Any]] = {}
         """By agent: what was chosen last."""
-        self.runs: list[RunView] = []
-        self.run_id = ""
-        self.checkpoints: list[ArtifactRow] = []
         self.rows = RowsModel(
             (tr("Run"), tr("Environment"), tr("Seed"), tr("Mean of 20"), tr("Best"), tr("Ended")),
             numeric=(2, 3, 4),
@@ -46,6 +41,16 @@ class TrainedModel(QObject):
         """What was chosen last for this agent."""
         key = self.agents.key
         return self.presets.get(key, {}) if key else {}
+
+    @property
+    def pace(self) -> float:
+        run = self._store.runs.get(self.run_id)
+        return watching_pace(run.spec.environment if run else "", self.agents.workers)
+
+    @property
+    def may_sample(self) -> bool:
+        algorithm = self._algorithm
+        return algorithm is not None and can_sample(algorithm.parameters)
 
     @property
     def obstacle(self) -> str:
@@ -75,7 +80,7 @@ class TrainedModel(QObject):
         runs = [
             run
             for run in self._store.runs.values()
-            if (run.spec.worker, run.spec.algorithm) == key and _has_checkpoints(run)
+            if (run.spec.worker, run.spec.algorithm) == key and has_checkpoints(run)
         ]
         runs.sort(key=lambda run: run.run_id, reverse=True)
         if runs == self.runs:
@@ -88,28 +93,12 @@ class TrainedModel(QObject):
             self.choose(wanted if wanted in known else runs[0].run_id if runs else "")
         self.runs_changed.emit()
 
-    def choose(self, run_id: str) -> None:
-        """Choose a run, and request its checkpoints."""
-        if run_id == self.run_id:
-            return
-        self.run_id, self.checkpoints = run_id, []
-        self.checkpoints_changed.emit()
-        if run_id:
-            self.checkpoints_wanted.emit(run_id)
-
-    def take_checkpoints(self, run_id: str, rows: list[ArtifactRow]) -> None:
-        """The files of a run, of which the checkpoints that are there are kept, the newest first."""
-        if run_id == self.run_id:
-            found = [row for row in rows if row.kind == CHECKPOINT and row.exists]
-            self.checkpoints = sorted(
-                found, key=lambda row: (row.step or 0, row.t or 0), reverse=True
-            )
-            self.checkpoints_changed.emit()
-
     def play_now(self, run: RunView, checkpoint: str) -> None:
         """Play a checkpoint with the agent's last options."""
-        chosen = self.presets.get((run.spec.worker, run.spec.algorithm)) or HOW_IT_ACTS
-        fields = {name: chosen[name] for name in HOW_IT_ACTS if name in chosen}
+        chosen = self.presets.get((run.spec.worker, run.spec.algorithm))
+        pace = watching_pace(run.spec.environment, self.agents.workers)
+        fields = {"episodes": EPISODES, "seed": SEED, "pace": pace} if chosen is None else chosen
+        fields = {name: fields[name] for name in fields if name not in ("run", "checkpoint")}
         self.play_wanted.emit(run.run_id, checkpoint, fields)
 
     def play(self, checkpoint: str, fields: dict[str, Any]) -> None:
@@ -120,9 +109,15 @@ class TrainedModel(QObject):
             self.presets[key] = {"run": self.run_id, "checkpoint": checkpoint, **fields}
         self.play_wanted.emit(self.run_id, checkpoint, fields)
 
-
-def _has_checkpoints(run: RunView) -> bool:
-    return run.state.is_final and run.summary is not None and run.summary.checkpoints > 0
+    @property
+    def _algorithm(self) -> Algorithm | None:
+        key = self.agents.key
+        found = (
+            worker.description.find_algorithm(key[1])
+            for worker in self.agents.workers
+            if key and worker.description and worker.manifest.id == key[0]
+        )
+        return next(found, None)
 
 
 def _texts(run: RunView) -> tuple[str, ...]:

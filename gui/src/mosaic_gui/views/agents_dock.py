@@ -24,6 +24,8 @@ from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.text import IconLabel, button, frame, label
 
 WIDTH, FOLDED_WIDTH = 224, 52
+PLAY = "play"
+"""Name of the page on which a person starts to play."""
 FOLD_KEYS = "Ctrl+B"
 
 
@@ -199,10 +201,11 @@ class AgentsDock(QFrame):
             "agents.mode",
             fills=True,
         )
-        self.mode.chosen.connect(lambda key: self._model.set_mode(Mode(key)))
+        self.mode.chosen.connect(self._on_mode)
         self.cards = ModeCards()
-        self.cards.chosen.connect(lambda key: self._model.set_mode(Mode(key)))
+        self.cards.chosen.connect(self._on_mode)
         self.human = HumanOnly(self._model)
+        self.human.play_wanted.connect(lambda: self.page_wanted.emit(PLAY))
         self._agents = self._make_agents()
         self._parts = QStackedWidget()
         for part in (self.cards, self.human, self._agents):
@@ -215,6 +218,12 @@ class AgentsDock(QFrame):
         layout.addWidget(self.mode)
         layout.addWidget(self._parts, 1)
         return body
+
+    def _on_mode(self, key: str) -> None:
+        """Choose a mode; what a person plays is chosen on the page `Play`."""
+        self._model.set_mode(Mode(key))
+        if self._model.mode is Mode.HUMAN and self.human.is_ready:
+            self.page_wanted.emit(PLAY)
 
     def _make_agents(self) -> QWidget:
         self.way = Segments(

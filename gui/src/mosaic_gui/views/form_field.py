@@ -128,7 +128,8 @@ class FieldRow(QWidget):
             restyle(self.input)
         self.reset.setVisible(changed)
         unit = f"{self.field.unit}. " if self.field.unit else ""
-        hint = f"{unit.capitalize() if unit.islower() else unit}{self.field.help}"
+        is_word = unit.islower() and len(self.field.unit) > 2
+        hint = f"{unit.capitalize() if is_word else unit}{self.field.help}"
         if self.field.fixed:
             hint = tr("Fixed by the worker.") + f" {hint}"
         if self._fallback:
@@ -174,6 +175,7 @@ class FieldRow(QWidget):
             made.setPlaceholderText(self.field.placeholder or tr("none"))
         if self.field.kind in (FieldKind.INTEGER, FieldKind.NUMBER):
             made.setAlignment(Qt.AlignmentFlag.AlignRight)
+            made.setCursorPosition(0)  # of a long number the beginning is shown
         if self.field.kind is FieldKind.CHECKPOINT:
             self._offer_choice(made)
         made.textEdited.connect(self.typed)

@@ -37,6 +37,7 @@ from mosaic_gui.views.text import restyle
 
 if TYPE_CHECKING:
     from mosaic_gui.views.connection_page import ConnectionPage
+    from mosaic_gui.views.play_page import PlayPage
     from mosaic_gui.views.replay_page import ReplayPage
     from mosaic_gui.views.runs_page import RunsPage
     from mosaic_gui.views.settings_page import SettingsPage
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from mosaic_gui.views.watch_page import WatchPage
 
 RUNS, TRAIN, TRAINED, WATCH = "runs", "train", "trained", "watch"
-REPLAY = "replay"
+REPLAY, PLAY = "replay", "play"
 SETTINGS, CONNECTION = "settings", "connection"
 LEAST = (960, 600)
 """Least size: half of a common screen."""
@@ -53,7 +54,7 @@ ROOMY = 1160
 """As wide as the agents panel and the widest page want to be; below that the panel folds."""
 SPACIOUS = 1480
 """The same for the replay page, which has three columns."""
-PAGES = (RUNS, TRAIN, TRAINED, WATCH, REPLAY, SETTINGS)
+PAGES = (RUNS, TRAIN, TRAINED, WATCH, REPLAY, PLAY, SETTINGS)
 P = TypeVar("P", bound=QWidget)
 
 
@@ -74,6 +75,10 @@ class PageMaker(Protocol):
 
     def make_replay(self) -> ReplayPage:
         """Recorded episodes that are replayed."""
+        ...
+
+    def make_play(self) -> PlayPage:
+        """The start of a play."""
         ...
 
     def make_settings(self) -> SettingsPage:
@@ -149,6 +154,11 @@ class MainWindow(QMainWindow):
     def replay(self) -> ReplayPage:
         """Recorded episodes that are replayed."""
         return self._added(self._maker.make_replay())
+
+    @cached_property
+    def play(self) -> PlayPage:
+        """The start of a play."""
+        return self._added(self._maker.make_play())
 
     @cached_property
     def settings(self) -> SettingsPage:
@@ -275,6 +285,7 @@ class MainWindow(QMainWindow):
             (RUNS, tr("Runs"), "Ctrl+1"),
             (WATCH, tr("Watch"), "Ctrl+2"),
             (REPLAY, tr("Replay"), "Ctrl+3"),
+            (PLAY, tr("Play"), "Ctrl+4"),
             (TRAIN, tr("Train new"), "Ctrl+N"),
             (TRAINED, tr("Use trained"), "Ctrl+U"),
             (SETTINGS, tr("Settings"), "Ctrl+,"),
@@ -315,6 +326,8 @@ class MainWindow(QMainWindow):
         """Search the present page, or the runs where it has no search."""
         if self.page == TRAIN:
             self.train.form.bar.search.setFocus()
+        elif self.page == PLAY:
+            self.play.list.search.setFocus()
         elif self.page != WATCH or not self.watch.search_log():
             self.show_page(RUNS)
             self.runs.show_trash(False)
@@ -339,6 +352,7 @@ class MainWindow(QMainWindow):
             RUNS: (tr("Runs"), "Ctrl+1"),
             WATCH: (tr("Watch"), "Ctrl+2"),
             REPLAY: (tr("Replay"), "Ctrl+3"),
+            PLAY: (tr("Play"), "Ctrl+4"),
         }
         made = AgentsDock(self._agents, pages)
         made.page_wanted.connect(self.show_page)

@@ -39,6 +39,9 @@ class ModeCards(QWidget):
 class HumanOnly(QWidget):
     """The one row of the human mode, with what it still needs."""
 
+    play_wanted = pyqtSignal()
+    """The page on which a play is started is wanted."""
+
     def __init__(self, model: AgentsModel) -> None:
         super().__init__()
         self._model = model
@@ -55,22 +58,29 @@ class HumanOnly(QWidget):
         layout.addLayout(head)
         layout.addWidget(frame("rule"))
         layout.addWidget(self._words)
+        self.play = button(tr("Choose an environment"), "", "agents.play")
+        self.play.setIcon(icon("play", "text"))
+        self.play.clicked.connect(self.play_wanted)
+        layout.addWidget(self.play)
         layout.addStretch(1)
         self._words.setAlignment(Qt.AlignmentFlag.AlignTop)
         model.changed.connect(self.refresh)
         self.refresh()
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether some worker of the stack lets a person act."""
+        return any(Mode.HUMAN.value in group.modes for group in self._model.groups)
+
     def refresh(self) -> None:
         """Update which workers offer it, or what is missing."""
-        able = [m.title for m in self._model.groups if Mode.HUMAN.value in m.modes]
-        if able:
+        self.play.setVisible(self.is_ready)
+        if self.is_ready:
             self._badge.set_state(tr("Ready"), "ok")
             self._words.setText(
                 tr(
-                    "Played through {workers}.\n\nStart a play in a terminal: ./mosaic play CartPole-v1. It is a "
-                    "run like any other: Watch shows it live, and Replay shows its episodes.\n\nThis window sends "
-                    "no keys. In Python, mosaic.act(run_id) does.",
-                    workers=", ".join(able),
+                    "You act by keys. Each play is a run like any other: it is recorded, and its episodes can be "
+                    "replayed."
                 )
             )
             return

@@ -87,7 +87,8 @@ class PlaySide(QFrame):
         model, edited = self._model, self._model.map
         self.setVisible(edited is not None and model.is_played)
         is_editing = self.edit.isChecked()
-        if is_editing and not model.is_played:
+        self.edit.setVisible(model.can_edit)
+        if is_editing and not model.can_edit:
             self.edit.setChecked(False)
         self.default.setVisible(is_editing and edited is not None and not edited.is_default)
         self._note.setText(self._note_words())
@@ -139,11 +140,11 @@ class PlaySide(QFrame):
         for at, cap in enumerate(caps):
             layout.addWidget(cap, at // _CAPS_A_LINE, at % _CAPS_A_LINE)
         word = ElidedLabel(row.word)
-        if len(caps) < _CAPS_A_LINE:
+        if len(caps) < _CAPS_A_LINE and not row.is_combination:
             layout.addWidget(word, 0, len(caps))
             layout.setColumnStretch(len(caps), 1)
         else:
-            layout.addWidget(word, len(caps) // _CAPS_A_LINE + 1, 0, 1, _CAPS_A_LINE)
+            layout.addWidget(word, len(caps) // _CAPS_A_LINE + 1, 0, 1, _CAPS_A_LINE + 1)
             layout.setColumnStretch(_CAPS_A_LINE, 1)
         return made
 

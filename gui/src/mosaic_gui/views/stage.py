@@ -142,6 +142,7 @@ class StageView(VisibilityFrame):
             self.refresh()
         else:
             self._refresh_foot()
+            self._explain()
 
     def _make_drawn(self) -> QWidget:
         made = QWidget()
@@ -227,8 +228,9 @@ class StageView(VisibilityFrame):
         for act in (self._replay_line, self._replay_large):
             offers = self.bar.offers_replay and bool(model.environment)
             act.setVisible(offers and not model.is_running)
+        is_lost = self._play is not None and bool(self._play.loss)  # which is said where keys are
         self._problem.setText(model.problem_words)
-        self._problem.setVisible(bool(model.problem_words))
+        self._problem.setVisible(bool(model.problem_words) and not is_lost)
 
 
 class StageBar(QWidget):

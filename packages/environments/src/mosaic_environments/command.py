@@ -20,9 +20,7 @@ _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 SYNC_USAGE = (
     "sync [--dev] [COMPONENT...] | sync [--dev] COMPONENT --bundle NAME   make environments"
 )
-GUI_OPTIONS = (
-    "--url --token-file --ca-file --run --watch --env --replay --screenshot --size --theme --help"
-)
+GUI_OPTIONS = "--url --token-file --ca-file --run --watch --env --replay --play --screenshot --size --theme --help"
 
 
 def check_path(what: str, path: str) -> None:

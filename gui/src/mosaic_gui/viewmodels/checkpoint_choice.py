@@ -1,0 +1,77 @@
+"""Finished runs with checkpoints, of which one run and one checkpoint are chosen."""
+
+from typing import Any
+
+from PyQt6.QtCore import QObject, pyqtSignal
+
+from mosaic_contracts.runs import ArtifactRow, RunView
+from mosaic_gui.state.run_files import CHECKPOINT
+from mosaic_gui.state.store import Changes
+
+EPISODES, SEED = 10, 1
+"""Default values of a play by an agent."""
+
+
+class CheckpointChoice(QObject):
+    """Runs, and the checkpoints of the chosen one."""
+
+    runs_changed = pyqtSignal()
+    checkpoints_wanted = pyqtSignal(str)
+    """Checkpoints of a run, by its id."""
+    checkpoints_changed = pyqtSignal()
+    play_wanted = pyqtSignal(str, str, dict)
+    """Run, path of its checkpoint, and fields of the new run's spec."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.runs: list[RunView] = []
+        self.run_id = ""
+        self.checkpoints: list[ArtifactRow] = []
+
+    @property
+    def preset(self) -> dict[str, Any]:
+        """What was chosen last: `run`, `checkpoint`, and fields of the spec."""
+        return {}
+
+    @property
+    def pace(self) -> float:
+        """Steps per second at which the chosen run's environment is shown where nothing else is chosen."""
+        raise NotImplementedError
+
+    @property
+    def may_sample(self) -> bool:
+        """Whether the chosen agent can draw its actions, as in its training."""
+        raise NotImplementedError
+
+    def consume(self, changes: Changes) -> None:
+        """Take the changes of one tick."""
+        raise NotImplementedError
+
+    def choose(self, run_id: str) -> None:
+        """Choose a run, and request its checkpoints."""
+        if run_id == self.run_id:
+            return
+        self.run_id, self.checkpoints = run_id, []
+        self.checkpoints_changed.emit()
+        if run_id:
+            self.checkpoints_wanted.emit(run_id)
+
+    def take_checkpoints(self, run_id: str, rows: list[ArtifactRow]) -> None:
+        """The files of a run, of which the checkpoints that are there are kept, the newest first."""
+        if run_id == self.run_id:
+            found = [row for row in rows if row.kind == CHECKPOINT and row.exists]
+            self.checkpoints = sorted(
+                found, key=lambda row: (row.step or 0, row.t or 0), reverse=True
+            )
+            self.checkpoints_changed.emit()
+
+
+def has_checkpoints(run: RunView) -> bool:
+    """Whether a run has ended and has left checkpoints."""
+    return run.state.is_final and run.summary is not None and run.summary.checkpoints > 0
+
+
+def can_sample(schema: dict[str, Any]) -> bool:
+    """Whether the parameters of an algorithm have one that draws its actions."""
+    part = schema.get("properties", {}).get("sampled")
+    return isinstance(part, dict) and "boolean" in part.get("type", "")
