@@ -377,9 +377,12 @@ def show_played(spoken: Spoken) -> None:
     client.play.controls = client.play.controls.model_copy(update={"has_policy": False})  # type: ignore[union-attr]
     client.play.changed.emit()
     side.edit.setChecked(True)
-    spoken.english()
+    assert spoken.english() == {}
     client.play.map.put("j", 1, "d")  # type: ignore[union-attr]
     client.play.edit_map()
+    assert spoken.english() == {}
+    assert clipped_texts(client.window, BUTTON_PADDING) == []
+    client.watch.watch(run_id(LIVE))  # a play that is left gives a notice
 
 
 def show_hybrid(spoken: Spoken) -> None:

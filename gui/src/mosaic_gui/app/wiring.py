@@ -203,7 +203,8 @@ class Wiring(QObject):
     def _on_stage_shown(self, shown: bool) -> None:
         """A play that is not shown stands still, and ends after a while."""
         parts = self._parts
-        if not shown and parts.play.is_played and parts.play.person_acts:
+        is_left = not shown and self.window.page != WATCH
+        if is_left and parts.play.is_played and parts.play.person_acts:
             parts.say(
                 tr("The play stands still while it is not shown, and ends after a minute."),
                 tr("Back to the play"),

@@ -335,11 +335,9 @@ class PlayModel(QObject):
         """Start the same play again."""
         self.again_wanted.emit()
 
-    def take_acted(self, run_id: str, number: int) -> None:
+    def take_acted(self, run_id: str, _number: int) -> None:
         """The run's worker has all inputs up to this number."""
-        if run_id == self._stage.run_id and self.loss and number:
-            self.loss = ""
-            self.changed.emit()
+        self.take_back(run_id)
 
     def take_refused(self, refused: ActRefused) -> None:
         """Inputs did not reach the run, or its worker refused them."""
@@ -361,11 +359,10 @@ class PlayModel(QObject):
 
     def take_back(self, run_id: str) -> None:
         """Inputs reach the run again: it gets the keys that are held now."""
-        if run_id == self._stage.run_id and self.takes_keys:
-            was_lost, self.loss = bool(self.loss), ""
-            if was_lost:
-                self._say()
-                self.changed.emit()
+        if run_id == self._stage.run_id and self.loss:
+            self.loss = ""
+            self._say()
+            self.changed.emit()
 
     def consume(self, changes: Changes) -> None:
         """Take the changes of one tick."""
@@ -457,10 +454,8 @@ class PlayModel(QObject):
         if ended is not None and ended not in self.episodes[-1:]:
             self.episodes.append(ended)
             self._ended_at = time.monotonic()
-        if self.loss:
-            self.loss = ""
-            self.changed.emit()
-        elif before != self.status:
+        self.take_back(frame.run_id)
+        if before != self.status:
             self.changed.emit()
         self._try_capture()
 

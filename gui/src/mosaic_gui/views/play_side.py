@@ -43,7 +43,8 @@ class PlaySide(QFrame):
         self._lost = ""
         self.edit = edit_button("play.edit_keys")
         self.default = button(tr("Default keys"), "quiet", "play.default_keys")
-        self.again = button(tr("Play again with these keys"), "", "play.again_keys")
+        self.again = button(tr("Play again"), "", "play.again_keys")
+        self.again.setToolTip(tr("Stop this play, and start it again with the changed keys"))
         self._note = label("", "small", wraps=True)
         self._rows = QVBoxLayout()
         self._rows.setSpacing(5)
