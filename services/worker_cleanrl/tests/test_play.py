@@ -1,12 +1,16 @@
 """Checkpoints of real trainings act again, in a process of their own."""
 
 import json
+import pickle
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 import torch
+from stable_baselines3 import PPO
 from tests.cases import CASES, Case
 from tests.real_run import FinishedTraining, last_checkpoint, play
 from tests.rebuilding import compare_rebuilt
@@ -187,7 +191,7 @@ def test_foreign_and_newer_files_are_refused(tmp_path: Path, ppo_checkpoint: Pat
     assert "is no checkpoint of this worker" in refusal(path)
     shutil.make_archive(str(tmp_path / "zip"), "zip", Path(__file__).parent / "scripts")
     assert "an archive of another program" in refusal(tmp_path / "zip.zip")
-    torch.save(torch.nn.Linear(2, 2).state_dict(), path)
+    torch.save({"weights": [1, 2]}, path)
     assert "a PyTorch file of another program" in refusal(path)
     torch.save({"format": "x", "run": print}, path)
     assert "would run code when it is loaded (__builtin__.print)" in refusal(path)
@@ -200,7 +204,37 @@ def test_foreign_and_newer_files_are_refused(tmp_path: Path, ppo_checkpoint: Pat
     assert "holds no network agent" in refusal(changed_state(ppo_checkpoint, path, networks={}))
 
 
-def test_a_policy_without_its_normaliser_is_refused(tmp_path: Path, runs: Any) -> None:
+def test_models_of_other_programs_are_described(tmp_path: Path) -> None:
+    """Files of stable-baselines3, d3rlpy and of CleanRL's scripts themselves are named, and no code in them runs."""
+    model = tmp_path / "sb3.zip"
+    PPO("MlpPolicy", gymnasium.make("CartPole-v1"), device="cpu", n_steps=64).save(model)
+    words = refusal(model)
+    assert "sb3.zip is a model of stable-baselines3 2" in words
+    assert "observation space Box, action space Discrete, after 0 steps" in words
+    assert "No worker here plays it" in words
+    with zipfile.ZipFile(model, "w") as archive:
+        archive.writestr("_stable_baselines3_version", "9")
+        archive.writestr("data", "[]")
+    assert "a model of stable-baselines3 9. No worker" in refusal(model)
+    network = torch.nn.Sequential(torch.nn.Linear(4, 120), torch.nn.ReLU(), torch.nn.Linear(120, 2))
+    state = {f"network.{name}": value for name, value in network.state_dict().items()}
+    bare = tmp_path / "dqn.cleanrl_model"
+    for saved in (state, {"model_weights": state, "args": {"n_atoms": 51}}):
+        torch.save(saved, bare)
+        assert "weights of one QNetwork with 4 inputs and 2 outputs" in refusal(bare)
+    shape = {"observation_shape": [4], "action_size": 2, "config": {"type": "dqn"}}
+    learnable = {"torch": b"weights", "config": json.dumps(shape), "version": "2.8.1"}
+    (tmp_path / "model.d3").write_bytes(pickle.dumps(learnable))
+    assert "a model of d3rlpy 2.8.1 (algorithm dqn, observation shape [4]" in refusal(
+        tmp_path / "model.d3"
+    )
+    (tmp_path / "model.d3").write_bytes(pickle.dumps({**learnable, "run": print}))
+    assert "would run code when it is loaded (builtins.print)" in refusal(tmp_path / "model.d3")
+    (tmp_path / "model.d3").write_bytes(pickle.dumps(learnable)[:-5])
+    assert "is no checkpoint of this worker" in refusal(tmp_path / "model.d3")
+
+
+def test_a_network_of_another_shape_its_normaliser_is_refused(tmp_path: Path, runs: Any) -> None:
     """A file of a script that normalises lacks the statistics: `check` says so, and nothing acts on other numbers."""
     case = CASES["ppo_continuous_action"]
     checkpoint = last_checkpoint(runs(case.algorithm, "metrics"))

@@ -17,6 +17,12 @@ from pydantic import Field, ValidationError
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.models import PeerModel
 from mosaic_worker_cleanrl.errors import CheckpointRefused
+from mosaic_worker_cleanrl.foreign import (
+    SB3_MARK,
+    describe_cleanrl_model,
+    describe_d3rlpy,
+    describe_stable_baselines,
+)
 
 FORMAT = "mosaic.cleanrl.checkpoint"
 FORMAT_VERSION = 2
@@ -25,6 +31,8 @@ OBSERVATIONS, RETURNS = "obs_rms", "return_rms"
 """Names of the statistics of the normalising wrappers."""
 _MAX_BYTES = 4 * 2**30
 _ZIP = b"PK\x03\x04"
+_PICKLE = b"\x80"
+_MOST_PICKLE_BYTES = 512 * 2**20
 _STORAGES = frozenset(
     f"{kind}Storage"
     for kind in ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool")
@@ -88,7 +96,10 @@ def read_saved(path: Path) -> SavedState:
     if not size or (start != _ZIP and _ZIP.startswith(start)):
         raise CheckpointRefused(_truncated(path))
     if start != _ZIP:
-        raise CheckpointRefused(f"{path.name} is no checkpoint of this worker. {_OURS}")
+        whose = _foreign_pickle(path) if start[:1] == _PICKLE else None
+        raise CheckpointRefused(
+            f"{path.name} is {whose or 'no checkpoint of this worker.'} {_OURS}"
+        )
     try:
         return _state(_members(path), path)
     except zipfile.BadZipFile as error:
@@ -124,9 +135,11 @@ def _members(path: Path) -> bytes:
         pickled = next((info for info in infos if info.filename.endswith("/data.pkl")), None)
         if pickled is None:
             names = {info.filename for info in infos}
-            is_sb3 = "_stable_baselines3_version" in names
-            whose = "a model of stable-baselines3" if is_sb3 else "an archive of another program"
-            raise CheckpointRefused(f"{path.name} is {whose}. {_OURS}")
+            is_sb3 = SB3_MARK in names
+            whose = (
+                describe_stable_baselines(archive) if is_sb3 else "an archive of another program."
+            )
+            raise CheckpointRefused(f"{path.name} is {whose} {_OURS}")
         if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
             raise _altered(path, "parts of it are compressed")
         try:
@@ -146,7 +159,8 @@ def _state(data: bytes, path: Path) -> SavedState:
     except Exception as error:  # a pickle can fail with anything
         raise _altered(path, f"its contents cannot be read ({type(error).__name__})") from error
     if not isinstance(state, dict) or state.get("format") != FORMAT:
-        raise CheckpointRefused(f"{path.name} is a PyTorch file of another program. {_OURS}")
+        whose = describe_cleanrl_model(state, SavedTensor) or "a PyTorch file of another program."
+        raise CheckpointRefused(f"{path.name} is {whose} {_OURS}")
     version = state.get("version")
     if not isinstance(version, int) or version > FORMAT_VERSION:
         raise CheckpointRefused(
@@ -158,6 +172,22 @@ def _state(data: bytes, path: Path) -> SavedState:
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         raise _altered(path, f"{fault_place(fault) or 'a value'} {fault_text(fault)}") from error
+
+
+def _foreign_pickle(path: Path) -> str | None:
+    """Describe a bare pickle of plain values; None where nothing is known of it.
+
+    Raises:
+        CheckpointRefused: it would run code when it is loaded.
+    """
+    try:
+        if path.stat().st_size > _MOST_PICKLE_BYTES:
+            return None
+        return describe_d3rlpy(_TensorFreeUnpickler(BytesIO(path.read_bytes())).load())
+    except CheckpointRefused as error:
+        raise CheckpointRefused(f"{path.name} {error}") from error
+    except Exception:  # noqa: BLE001 - a pickle can fail with anything, and is then no file that is known
+        return None
 
 
 class _TensorFreeUnpickler(pickle.Unpickler):
