@@ -111,3 +111,27 @@ def test_the_policy_of_a_run_goes_on_from_a_step(stack: StackUnderTest, trained:
         assert first == second
         assert client.run(made).spec.parent == parent
     assert f"step 4, episode 0 of {parent}" in stack.cli("show", made).stdout
+
+
+def test_the_checkpoints_of_all_runs_are_listed(stack: StackUnderTest, trained: RunView) -> None:
+    """Facts of the training, its best policy by name, an evaluation of exactly this file, and hashes as recorded."""
+    done = stack.cli("evaluate", trained.run_id, "best", "-n", "2", "--json", timeout_s=180)
+    assert done.returncode == 0, done.stderr
+    mean = json.loads(done.stdout)["mean"]
+    listed = stack.cli("checkpoints", "--run", trained.run_id, "--sort", "return", "--json")
+    assert listed.returncode == 0, listed.stderr
+    rows = json.loads(listed.stdout)
+    best, newest = (
+        next(row for row in rows if row["reason"] == reason) for reason in ("best", "final")
+    )
+    assert rows[0] == best
+    assert best["mean_return_20"] == max(row["mean_return_20"] for row in rows)
+    assert (best["evaluation"]["mean"], best["state"], best["normalizer"]) == (
+        mean,
+        "present",
+        False,
+    )
+    assert best["spaces"]["action"] == {"kind": "discrete", "n": 2}
+    assert len(newest["worker_lock"]) == 64
+    verified = stack.cli("checkpoints", "verify", trained.run_id)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
