@@ -55,6 +55,12 @@ class ExportFailed(CliError):
     code = ExitCode.RUN_FAILED
 
 
+class AnalysisFailed(CliError):
+    """The analysis could not be made; the message says why."""
+
+    code = ExitCode.RUN_FAILED
+
+
 class NoStack(CliError):
     """No stack is up."""
 

@@ -54,6 +54,7 @@ ENTRIES = (
     _entry(BEGIN, "play"),
     _entry(BEGIN, "evaluate"),
     _entry(BEGIN, "fork"),
+    _entry(BEGIN, "compare"),
     _entry(BEGIN, "up", "stack", elsewhere=False),
     _entry(BEGIN, "down", "stack", elsewhere=False),
     _entry(BEGIN, "status", "status"),

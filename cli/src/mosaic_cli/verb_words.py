@@ -123,6 +123,28 @@ WORDS: dict[str, Words] = {
         },
         arguments=("run",),
     ),
+    "compare": Words(
+        "Compare policies in episodes with the same seeds: paired differences with intervals.",
+        options={
+            "--episodes": "any",
+            "-n": "any",
+            "--seed": "any",
+            "-s": "any",
+            "--environment": "any",
+            "-e": "any",
+            "--again": "",
+            "--output": "any",
+            "-o": "any",
+            "--json": "",
+            "--url": "any",
+            "--token-file": "any",
+            "--ca-file": "any",
+            "--help": "",
+            "-h": "",
+        },
+        arguments=("any",),
+        endless=True,
+    ),
     "up": Words(
         "Start the stack: broker, recorder, scheduler and gateway.",
         options={

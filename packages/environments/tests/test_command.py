@@ -36,6 +36,8 @@ STACK = ["cli", *command.STACK]
         ("play ALE/Pong-v5 -s 0", [*STACK, "worker_play"]),
         ("play", ["cli"]),
         ("evaluate last", ["cli"]),
+        ("compare last@best last", ["cli", "analysis"]),
+        ("compare last random", ["cli", "analysis", "worker_play"]),
         ("evaluate CartPole-v1 --random", ["cli", "worker_play"]),
         ("", ["cli"]),
     ],

@@ -6,13 +6,14 @@ import typer
 from rich.text import Text
 
 from mosaic_cli import option
+from mosaic_cli.checkpoint_names import find_checkpoint
 from mosaic_cli.errors import EvaluationFailed, RunNotFound, ValueRefused
+from mosaic_cli.evaluations import random_spec, read_result
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.human_play import is_environment
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.reference import find_run
 from mosaic_cli.target import open_client
-from mosaic_cli.verbs.play import find_checkpoint
 from mosaic_cli.wording import number, plural
 from mosaic_client import light
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from mosaic_client import Client
     from mosaic_contracts.evaluations import EvaluationResult
     from mosaic_contracts.runs import RunView
-    from mosaic_contracts.spec import RunSpec
 
 EPISODES = 20
 SEED = 1
@@ -94,7 +94,7 @@ def evaluate(
             what = view.run_id
         say(f"Run {started.run_id} evaluates {what} in {plural(episodes, 'episode')}.")
         ended = _await_end(client, started)
-        result = _read_result(client, ended)
+        result = _required_result(client, ended)
     if json:
         emit(result)
     else:
@@ -114,28 +114,6 @@ def _run_to_evaluate(client: "Client", text: str) -> light.RunFields:
         raise
 
 
-def random_spec(environment: str, episodes: int, seed: int, options: str = "") -> "RunSpec":
-    """Return the spec of an evaluation of random actions.
-
-    Args:
-        environment: id of the environment.
-        episodes: number of episodes.
-        seed: of the first one.
-        options: arguments of the environment as JSON; empty: none.
-    """
-    from mosaic_contracts.spec import RunKind, RunSpec  # imports pydantic
-
-    return RunSpec(
-        worker="play",
-        algorithm="random",
-        environment=environment,
-        kind=RunKind.EVALUATE,
-        episodes=episodes,
-        seed=seed,
-        parameters={"options": options} if options else {},
-    )
-
-
 def _await_end(client: "Client", started: "RunView") -> "RunView":
     """Wait for the end of the run; Ctrl-C stops it."""
     try:
@@ -147,16 +125,14 @@ def _await_end(client: "Client", started: "RunView") -> "RunView":
         raise
 
 
-def _read_result(client: "Client", run: "RunView") -> "EvaluationResult":
-    from mosaic_contracts.evaluations import EVALUATION_RESULT, EvaluationResult
-
-    found = client.events(run.run_id, types=[EVALUATION_RESULT]).events
-    if not found:
+def _required_result(client: "Client", run: "RunView") -> "EvaluationResult":
+    result = read_result(client, run)
+    if result is None:
         how = run.state.value if run.end is None else run.end.message
         raise EvaluationFailed(
             f"{run.run_id} recorded no result: {how} `./mosaic logs {run.run_id}` shows what it printed."
         )
-    return EvaluationResult.model_validate(found[-1]["data"])
+    return result
 
 
 def how_it_acted(result: "EvaluationResult") -> str:

@@ -1,26 +1,25 @@
 """`play`: a person acts in an environment, or a run shows what it has learned."""
 
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mosaic_cli import option
-from mosaic_cli.errors import NothingFound, RunNotFound, ValueRefused
+from mosaic_cli.checkpoint_names import find_checkpoint
+from mosaic_cli.errors import RunNotFound, ValueRefused
 from mosaic_cli.human_play import human_spec, is_environment, offer_choices, show_play
 from mosaic_cli.output import emit, out
-from mosaic_cli.reference import did_you_mean, find_run, parse_parameters
+from mosaic_cli.reference import find_run, parse_parameters
 from mosaic_cli.target import open_client
 from mosaic_cli.verbs.following import accompany
-from mosaic_client import light, reading
+from mosaic_client import light
 from mosaic_client.stack_connection import StackConnection
-from mosaic_contracts.choices import BEST, LAST, RecordLevel
+from mosaic_contracts.choices import RecordLevel
 
 if TYPE_CHECKING:
     from mosaic_client import Client
 
 EPISODES = 10
-CHECKPOINT = "checkpoint"
 
 
 def play(
@@ -126,27 +125,3 @@ def _play_yourself(
         emit(started) if json else out.print(started.run_id)
         return
     show_play(started.run_id)
-
-
-def find_checkpoint(stack: StackConnection, run: light.RunFields, text: str) -> str:
-    """Path of a run's checkpoint by what a person calls it; of `best` and `last` the stack knows the path.
-
-    Raises:
-        NothingFound: it has none that is called so.
-    """
-    if text in (BEST, LAST):
-        return text
-    announced = reading.artifacts(stack, run.run_id)
-    known = [row for row in announced if row.kind == CHECKPOINT and row.exists]
-    for row in known:
-        if text in _names(row):
-            return row.path
-    paths = [row.path for row in known]
-    hint = did_you_mean(text, [PurePosixPath(path).stem for path in paths])
-    has = f"It has: {', '.join(paths[-5:])}." if paths else "It has none."
-    raise NothingFound(f"{run.run_id} has no checkpoint {text!r}. {hint} {has}".replace("  ", " "))
-
-
-def _names(row: light.ArtifactFields) -> set[str]:
-    path = PurePosixPath(row.path)
-    return {row.path, path.name, path.stem, str(row.step)}

@@ -7,11 +7,13 @@ Agarwal et al. 2021, "Deep Reinforcement Learning at the Edge of the Statistical
 import math
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import Field, StringConstraints, TypeAdapter, field_validator, model_validator
 
 from mosaic_contracts.compat import Self
 from mosaic_contracts.models import PeerModel, UserModel
 
+RANDOM = "random"
+"""Random actions, as an actor."""
 MOST_ACTORS = 6
 """Most policies in one comparison."""
 ENOUGH_SEEDS = 20
@@ -37,6 +39,66 @@ class ScoreRange(UserModel):
         return self
 
 
+class ActorWish(UserModel):
+    """One actor of a comparison file: `run` or `random`."""
+
+    run: str | None = None
+    """A run: its id, the beginning of one, its name, or `last`. A training acts with its checkpoint; of a play or an
+    evaluation the recorded episodes are taken."""
+    checkpoint: str | None = None
+    """`best`, `last`, a path, a name without ending, or a step; None: `last`."""
+    random: bool = False
+    """Random actions."""
+    sampled: bool = False
+    """Whether actions are drawn as in the training; else the best or most likely one is taken."""
+    name: Annotated[str, StringConstraints(min_length=1, max_length=60)] | None = None
+    """Name in tables; None: made from algorithm and checkpoint."""
+
+    @classmethod
+    def of_text(cls, text: str) -> Self:
+        """Read `random`, `RUN` or `RUN@CHECKPOINT`.
+
+        Raises:
+            ValueError: the text names no run.
+        """
+        if text == RANDOM:
+            return cls(random=True)
+        run, at, checkpoint = text.partition("@")
+        if not run or (at and not checkpoint):
+            raise ValueError(f"{text!r} is no actor: write a run, RUN@CHECKPOINT, or {RANDOM}")
+        return cls(run=run, checkpoint=checkpoint or None)
+
+    @model_validator(mode="after")
+    def _is_one_actor(self) -> Self:
+        if (self.run is not None) == self.random:
+            raise ValueError("give either `run` or `random: true`")
+        if self.random and (self.checkpoint is not None or self.sampled):
+            raise ValueError("random actions have no checkpoint, and are not `sampled`")
+        return self
+
+
+class ComparisonFile(UserModel):
+    """Content of the file of `./mosaic compare FILE.yaml`."""
+
+    actors: Annotated[list[ActorWish], Field(min_length=2, max_length=MOST_ACTORS)]
+    """Actors. One may be text: `random`, `RUN` or `RUN@CHECKPOINT`."""
+    episodes: Annotated[int, Field(ge=1, le=100_000)] = 20
+    """Number of seeds."""
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 1
+    """First seed; each next one is one higher."""
+    environment: str | None = None
+    """The environment that all must have; None: that of the first."""
+    score_range: ScoreRange | None = None
+    """For the optimality gap."""
+
+    @field_validator("actors", mode="before")
+    @classmethod
+    def _read_texts(cls, given: object) -> object:
+        if not isinstance(given, list):
+            return given
+        return [ActorWish.of_text(each) if isinstance(each, str) else each for each in given]
+
+
 class ActorReturns(PeerModel):
     """Returns of one policy, one for each episode."""
 
@@ -44,6 +106,13 @@ class ActorReturns(PeerModel):
     returns: list[float]
     seeds: list[int] = Field(default_factory=list)
     """Seed of each episode; empty: the episodes have no seeds that others share."""
+    run_id: str | None = None
+    """Run whose episodes these are."""
+    checkpoint: str | None = None
+    """The checkpoint that acted, as `RUN/PATH`."""
+    checkpoint_sha256: str | None = None
+    is_reused: bool = False
+    """Whether the run was there before the comparison."""
 
     @model_validator(mode="after")
     def _has_a_seed_each(self) -> Self:

@@ -14,6 +14,7 @@ _STARTS_A_STACK = ("demo", "up", "retry", "resume", "clone", "run")
 _ASKS_A_WORKER = ("run", "describe", "check", "preflight")
 _ENCODES = ("--mp4", "--gif", "--minari")
 """Options of `export` that need the exporter."""
+_ANALYSES = ("compare", "reproduce")
 _OPENS_A_WINDOW = ("watch", "replay")
 _WITHOUT_A_WINDOW = ("--verify", "--json", "--detach", "-d")
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
@@ -57,7 +58,7 @@ def needed(tree: Tree, words: list[str], environ: dict[str, str]) -> list[str]:
         own += STACK
     if verb == "play" and _played_environment(words):
         own += [*STACK, "worker_play"]
-    if verb == "evaluate" and "--random" in words:
+    if _acts_randomly(words):
         own += ["worker_play"]
     if verb in _ASKS_A_WORKER:
         own += _worker_named(tree, words[1:])
@@ -144,11 +145,20 @@ def _shown_with(words: list[str], environ: dict[str, str]) -> list[str]:
     verb, options = words[0], {word.partition("=")[0] for word in words}
     if verb == "export" and not options.isdisjoint(_ENCODES):
         return ["exporter"]
+    if verb in _ANALYSES:
+        return ["analysis"]
     has_display = sys.platform != "linux" or any(environ.get(name) for name in _DISPLAYS)
     opens = verb in _OPENS_A_WINDOW or (verb == "play" and _played_environment(words) is not None)
     if opens and has_display and options.isdisjoint(_WITHOUT_A_WINDOW):
         return ["gui"]
     return []
+
+
+def _acts_randomly(words: list[str]) -> bool:
+    """Whether a verb lets random actions play; of a comparison file that is not known, so it may."""
+    if words[0] == "compare":
+        return any(word == "random" or word.endswith((".yaml", ".yml", ".json")) for word in words)
+    return words[0] == "evaluate" and "--random" in words
 
 
 def _played_environment(words: list[str]) -> str | None:

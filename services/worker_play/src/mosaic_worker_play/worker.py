@@ -1,9 +1,9 @@
 """The worker as its entry point knows it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 from typing import Any, Literal
 
 import gymnasium
@@ -166,7 +166,7 @@ class HumanWorker(BaseWorker):
             )
             loop = PlayLoop(run, played, keymap, inputs, context.stop, timing)
             loop.play(
-                chain([context.spec.seed], repeat(None)),
+                _seeds(context.spec),
                 episodes=context.spec.episodes or (None if prefix is None else 1),
                 begin=None if prefix is None else lambda: prefix.rebuild(played),
             )
@@ -204,6 +204,13 @@ class HumanWorker(BaseWorker):
 
     def _modes(self) -> list[str]:
         return ["play", "evaluate", "replay", "human"]
+
+
+def _seeds(spec: RunSpec) -> Iterator[int | None]:
+    """Seeds of the episodes: of so many as were asked for each has the next one, so that they can be compared."""
+    if spec.episodes is not None:
+        return count(spec.seed)
+    return chain([spec.seed], repeat(None))
 
 
 def _human_refusal(spec: RunSpec) -> tuple[str, str] | None:

@@ -1,0 +1,169 @@
+"""The actors of a comparison: which checkpoint or which recorded episodes, and what they are called."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from mosaic_cli.checkpoint_names import find_checkpoint
+from mosaic_cli.errors import NothingFound, ValueRefused
+from mosaic_cli.reference import find_run
+from mosaic_client import Client
+from mosaic_contracts.checkpoint_words import REASON_BEST, CheckpointState
+from mosaic_contracts.checkpoints import CheckpointRow
+from mosaic_contracts.choices import BEST, LAST, RunKind
+from mosaic_contracts.comparisons import RANDOM, ActorWish, ComparisonFile
+from mosaic_contracts.runs import RunView
+
+_SHORT = 6
+"""Last characters of a run's id, by which runs with equal names differ."""
+PERSON = "human"
+_MOST = 500
+"""Checkpoints of one run that are looked at, newest first."""
+
+
+@dataclass(frozen=True)
+class SavedPolicy:
+    """A checkpoint's file in a run's folder."""
+
+    path: str
+    sha256: str | None
+
+
+@dataclass(frozen=True)
+class ComparedActor:
+    """One actor.
+
+    Attributes:
+        name: in tables.
+        environment: id of its environment.
+        run: the run that it comes from; None: random actions.
+        policy: what acts; None: random actions, or the recorded episodes of `run`.
+        sampled: whether actions are drawn as in the training.
+    """
+
+    name: str
+    environment: str
+    run: RunView | None = None
+    policy: SavedPolicy | None = None
+    sampled: bool = False
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether its episodes are there already."""
+        return self.run is not None and self.policy is None
+
+
+def find_actors(client: Client, plan: ComparisonFile) -> list[ComparedActor]:
+    """Find the actors of a comparison.
+
+    Raises:
+        RunNotFound: a run does not exist.
+        NothingFound: it has no such checkpoint.
+        ValueRefused: the environments differ.
+    """
+    found = [_found(client, wish) for wish in plan.actors]
+    environment = _environment(found, plan)
+    found = [replace(actor, environment=environment) for actor in found]
+    names = _names(found, plan.actors)
+    return [replace(actor, name=name) for actor, name in zip(found, names, strict=True)]
+
+
+def _found(client: Client, wish: ActorWish) -> ComparedActor:
+    if wish.run is None:
+        return ComparedActor(RANDOM, "")
+    run = client.run(find_run(client, wish.run).run_id)
+    if run.spec.kind.plays:
+        if wish.checkpoint is not None:
+            raise ValueRefused(
+                f"{run.run_id} is a run of kind {run.spec.kind.value}: its recorded episodes are compared, and it "
+                "has no checkpoints. Leave the checkpoint out, or name the run that was trained."
+            )
+        return ComparedActor("", run.spec.environment, run)
+    if run.spec.kind is RunKind.REPLAY:
+        raise ValueRefused(f"{run.run_id} is a replay: compare the run whose episode it shows.")
+    policy = _policy(client, run, wish.checkpoint or LAST)
+    return ComparedActor("", run.spec.environment, run, policy, wish.sampled)
+
+
+def _policy(client: Client, run: RunView, text: str) -> SavedPolicy:
+    """The file that a person means; `best` and `last` as the stack understands them."""
+    found = client.checkpoints(limit=_MOST, run=run.run_id).checkpoints
+    rows = {row.path: row for row in found if row.state is CheckpointState.PRESENT}
+    if not rows:
+        raise NothingFound(
+            f"Run {run.run_id} has no checkpoint (yet): it saves one at its end, at a stop, and now and "
+            "then in between."
+        )
+    path = find_checkpoint(client, find_run(client, run.run_id), text)
+    if path == LAST:
+        row = max(rows.values(), key=lambda each: (each.step or 0, each.t or 0.0))
+    elif path == BEST:
+        row = _best(run, list(rows.values()))
+    elif path in rows:
+        row = rows[path]
+    else:
+        raise NothingFound(
+            f"{path} of {run.run_id} is not as its run recorded it. Take another checkpoint."
+        )
+    return SavedPolicy(row.path, row.sha256)
+
+
+def _best(run: RunView, rows: Sequence[CheckpointRow]) -> CheckpointRow:
+    """The checkpoint that its worker keeps as the best one, else that with the highest mean return."""
+    rated = [row for row in rows if row.mean_return_20 is not None]
+    kept = [row for row in rated if row.reason == REASON_BEST]
+    if not rated:
+        raise NothingFound(
+            f"Run {run.run_id} does not say which of its checkpoints is the best: none of them has a mean return. Take "
+            "`last`, or name one by its path."
+        )
+    return max(kept or rated, key=lambda row: (row.mean_return_20 or 0.0, row.step or 0))
+
+
+def _environment(actors: Sequence[ComparedActor], plan: ComparisonFile) -> str:
+    """The environment of all actors."""
+    named = {actor.run.run_id: actor.environment for actor in actors if actor.run is not None}
+    environments = set(named.values()) | ({plan.environment} if plan.environment else set())
+    if not environments:
+        raise ValueRefused(
+            "Random actions alone have no environment: name one with --environment, e.g. CartPole-v1."
+        )
+    if len(environments) > 1:
+        each = ", ".join(f"{run} in {environment}" for run, environment in named.items())
+        asked = f" The comparison is in {plan.environment}." if plan.environment else ""
+        raise ValueRefused(f"Actors are compared in one environment of one version: {each}.{asked}")
+    return environments.pop()
+
+
+def _names(actors: Sequence[ComparedActor], wishes: Sequence[ActorWish]) -> list[str]:
+    """Names that differ, as short as they may be."""
+    ways: tuple[Callable[[ComparedActor, ActorWish], str], ...] = (
+        _short_name,
+        lambda actor, wish: f"{_short_name(actor, wish)} seed {actor.run.spec.seed if actor.run else 0}",
+        lambda actor, wish: f"{_short_name(actor, wish)} {actor.run.run_id[-_SHORT:] if actor.run else ''}",
+    )  # fmt: skip
+    pairs = list(zip(actors, wishes, strict=True))
+    names = [wish.name or ways[0](actor, wish) for actor, wish in pairs]
+    for way in ways[1:]:
+        taken = Counter(names)
+        longer = [
+            name if taken[name] == 1 or wish.name or actor.run is None else way(actor, wish)
+            for name, (actor, wish) in zip(names, pairs, strict=True)
+        ]
+        if len(set(longer)) > len(set(names)):
+            names = longer
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise ValueRefused(f"Two actors are the same, or have the same name: {twice}.")
+    return names
+
+
+def _short_name(actor: ComparedActor, wish: ActorWish) -> str:
+    if actor.run is None:
+        return RANDOM
+    words = [actor.run.spec.algorithm]
+    if actor.is_recorded and actor.run.spec.algorithm != PERSON:
+        words.append(actor.run.spec.kind.value)
+    if actor.policy is not None and wish.checkpoint not in (None, LAST):
+        words.append(str(wish.checkpoint).rpartition("/")[2])
+    return " ".join([*words, *(["sampled"] * wish.sampled)])

@@ -1,0 +1,180 @@
+"""`compare` against a stand-in stack and a stand-in analysis; tests/e2e has it on a real stack."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic
+
+from mosaic_cli.comparing.plan import comparison_of
+from mosaic_cli.comparing.returns import ActorRecord, environment_notes, pairing_notes, recorded
+from mosaic_cli.comparing.showing import estimate_text
+from mosaic_cli.errors import ValueRefused
+from mosaic_contracts.comparisons import ActorReturns, Estimate
+
+OTHER = RUN_ID[:-1] + "W"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "actors: [last, random]\nepisode: 3",
+            "episode: there is no such field. Did you mean episodes?",
+        ),
+        (
+            "actors: [{nme: a, run: last}, random]",
+            "actors.0.nme: there is no such field. Did you mean name?",
+        ),
+        ("actors: [{run: last, random: true}, random]", "give either `run` or `random: true`"),
+        ("actors: [last@, random]", "'last@' is no actor: write a run, RUN@CHECKPOINT, or random"),
+        ("actors: [random]", "must have at least 2 entries"),
+        ("actors: [last, random]\nscore_range: {low: 3, high: 2}", "high must be above low"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_words(tmp_path: Path, text: str, says: str) -> None:
+    """Each fault with its place, an unknown key with the nearest one."""
+    file = tmp_path / "compare.yaml"
+    file.write_text(text)
+    with pytest.raises(ValueRefused) as caught:
+        comparison_of([str(file)], {})
+    assert says in str(caught.value)
+
+
+def test_options_win_over_the_file(tmp_path: Path) -> None:
+    """What was not given is the file's, then the default."""
+    file = tmp_path / "compare.yaml"
+    file.write_text("actors: [last@best, {run: last, name: a}]\nepisodes: 50")
+    plan = comparison_of([str(file)], {"seed": 7})
+    assert (plan.episodes, plan.seed, plan.actors[0].checkpoint) == (50, 7, "best")
+    assert comparison_of([str(file)], {"episodes": 3}).episodes == 3
+
+
+@pytest.mark.parametrize(
+    ("actors", "says"),
+    [
+        (["last"], "two to 6 actors, not 1"),
+        (["last", OTHER], f"one environment of one version: {RUN_ID} in CartPole-v1, {OTHER} in Acrobot-v1"),
+        (["last", "last"], "Two actors are the same"),
+        (["last@nothing", "random"], "has no checkpoint 'nothing'"),
+    ],
+)  # fmt: skip
+def test_actors_that_cannot_be_compared(
+    mosaic: Mosaic, answers: Answers, actors: Sequence[str], says: str
+) -> None:
+    """Nothing is started, and the message names both."""
+    acrobot = {"worker": "cleanrl", "algorithm": "dqn", "environment": "Acrobot-v1"}
+    answers[f"/api/v1/runs/{OTHER}"] = RUN | {"run_id": OTHER, "spec": acrobot}
+    for run_id in (RUN_ID, OTHER):
+        row = {
+            "path": "checkpoints/final.pt",
+            "kind": "checkpoint",
+            "bytes": 9,
+            "sha256": "ab",
+            "step": 9,
+        }
+        answers[f"/api/v1/runs/{run_id}/artifacts"] = [row]
+    of_run = {
+        "run_id": RUN_ID,
+        "run_name": "a run",
+        "kind": "train",
+        "worker": "cleanrl",
+        "algorithm": "ppo",
+    }
+    entry = {
+        **of_run,
+        "environment": "CartPole-v1",
+        "path": "checkpoints/final.pt",
+        "bytes": 9,
+        "step": 9,
+    }
+    answers["/api/v1/checkpoints"] = {"checkpoints": [entry]}
+    code, out, err = mosaic("compare", *actors)
+    assert code in (2, 4)
+    assert (out, says in err) == ("", True)
+    assert all(asked.method == "GET" for asked in answers.asked)
+
+
+def start(seed: int | None, episode: int, digest: str) -> dict[str, Any]:
+    """An event of a reset."""
+    reset = (
+        {"way": "seed", "seed": seed} if seed is not None else {"way": "generator", "state": "{}"}
+    )
+    envelope = {
+        "v": 1,
+        "run_id": RUN_ID,
+        "attempt": 1,
+        "source": "worker",
+        "seq": episode + 2,
+        "t": 1.0,
+    }
+    return {
+        **envelope,
+        "type": "episode_start",
+        "env": 0,
+        "episode": episode,
+        "reset": reset,
+        "hash": digest,
+    }
+
+
+def test_recorded_episodes_are_paired_by_their_seeds(
+    mosaic: Mosaic, answers: Answers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of a person's five episodes count: one has no seed, one repeats one, one did not end."""
+    spec = {"worker": "play", "algorithm": "human", "environment": "CartPole-v1", "kind": "play"}
+    answers[OF_RUN] = RUN | {"spec": spec}
+    seeds = [2, None, 4, 2, 3]
+    rows = [
+        {"attempt": 1, "env": 0, "episode": number, "length": 9 if number != 4 else None, "return": 10.0 * number}
+        for number in range(5)
+    ]  # fmt: skip
+    answers[f"{OF_RUN}/episodes"] = {"episodes": rows}
+    starts = [start(seed, number, f"h{seed}") for number, seed in enumerate(seeds)]
+    answers[f"{OF_RUN}/events"] = {"events": starts, "cursor": "x", "has_more": False}
+    answers[f"{OF_RUN}/artifacts"] = []
+    from mosaic_cli.comparing.actors import find_actors
+    from mosaic_cli.target import open_client
+
+    plan = comparison_of([RUN_ID, "random"], {"episodes": 4})
+    with open_client() as client:
+        (person, chance) = find_actors(client, plan)
+        acted = recorded(client, person, plan)
+    assert (person.name, chance.name) == ("human", "random")
+    assert (acted.returns.seeds, acted.returns.returns) == ([2, 4], [0.0, 20.0])
+    assert acted.notes == [
+        "human: 2 of 4 complete episodes have one of the 4 seeds; missing: 1, 3."
+    ]
+
+
+def test_equal_seeds_pair_only_equal_beginnings() -> None:
+    """An actor whose world begins otherwise loses its seeds, and it is said; so are arguments and versions."""
+    packages = {"gymnasium": "1.0.0"}
+    first = ActorRecord(
+        ActorReturns(name="a", returns=[1, 2], seeds=[1, 2]),
+        {1: "x", 2: "y"},
+        {"packages": packages},
+    )
+    same = ActorRecord(
+        ActorReturns(name="b", returns=[1, 2], seeds=[1, 2]), {2: "y"}, {"packages": packages}
+    )
+    other = ActorRecord(
+        ActorReturns(name="c", returns=[1, 2], seeds=[1, 2]),
+        {1: "x", 2: "z"},
+        {"packages": {"gymnasium": "0.29.1"}, "environment_arguments": {"is_slippery": False}},
+    )
+    (note,) = pairing_notes([first, same, other])
+    assert "c: with seed 2 its first observation is another one than that of a" in note
+    assert (same.returns.seeds, other.returns.seeds) == ([1, 2], [])
+    arguments, versions = environment_notes([first, same, other])
+    assert 'a, b: {}; c: {"is_slippery":false}' in arguments
+    assert versions == "Versions of gymnasium: 1.0.0 (a, b); 0.29.1 (c)."
+
+
+def test_how_an_estimate_reads() -> None:
+    """Two digits of the width of its interval; a dash for what is not there."""
+    assert estimate_text(Estimate(value=140.96, low=111.2, high=177.4)) == "141 [111, 177]"
+    assert estimate_text(Estimate(value=0.956, low=0.942, high=0.97)) == "0.956 [0.942, 0.970]"
+    assert estimate_text(Estimate(value=5.0)) == "5.0"
+    assert estimate_text(None) == "-"
