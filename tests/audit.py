@@ -2,6 +2,7 @@
 
 import math
 import os
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -98,4 +99,6 @@ def _same(stored: Any, expected: Any, field: str) -> bool:
         )
     if isinstance(expected, float) and math.isnan(expected):
         return isinstance(stored, float) and math.isnan(stored)
+    if isinstance(expected, bytes):
+        return bool(stored == f"base64:{b64encode(expected).decode()}")
     return bool(stored == expected)

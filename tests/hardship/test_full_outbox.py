@@ -11,20 +11,21 @@ from mosaic_contracts.states import EndCause, RunState
 pytestmark = pytest.mark.kill
 
 QUOTA = 16 * 2**20
-EVENTS = 450_000
-"""More than the outbox holds."""
+EVENTS = 120_000
+PAD = 256
+"""Bytes of an observation. So many events with such observations are more than the outbox holds."""
 NOTE = "waiting for the outbox"
 
 
 def start(stack: StackUnderTest, events: int = EVENTS, **fields: object) -> RunView:
-    """A run as fast as it can, with the smallest outbox that a spec may ask for."""
+    """A run with the smallest outbox that a spec may ask for."""
     view = stack.submit(
         "synthetic",
         "synthetic",
         "Synthetic-v0",
         steps=events,
         outbox_bytes=QUOTA,
-        parameters={"rate": 60_000},
+        parameters={"rate": 15_000, "pad": PAD},
         **fields,
     )
     stack.wait_stored(view.run_id, 5_000)
