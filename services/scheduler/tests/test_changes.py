@@ -21,7 +21,7 @@ from mosaic_contracts.services import (
 )
 from mosaic_contracts.states import RunState
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.broker, pytest.mark.shared_stack, pytest.mark.timeout(120)]
 LONG = {"parameters": {"rate": 200.0, "events": 1_000_000}}
 
 
@@ -110,6 +110,7 @@ async def test_plan_that_was_looked_at_is_neither_searched_nor_cloned(stack: Sta
     assert clone.dry_run == ""
 
 
+@pytest.mark.own_stack
 async def test_lists_show_what_is_asked_for(stack: Stack) -> None:
     """Each filter narrows by itself and with others; brief gives all ids at once, newest first."""
     one = await stack.submit(hold=True, tags=["red", "big"], name="Älter")
@@ -166,6 +167,7 @@ async def test_a_retry_is_a_new_run_of_an_ended_one(stack: Stack) -> None:
     assert ended.state is RunState.SUCCEEDED
 
 
+@pytest.mark.own_stack
 async def test_a_key_makes_one_run_however_often_it_comes(stack: Stack) -> None:
     """Five submits at once with one key are one run, also across a kill -9 of the scheduler."""
     request = SubmitRequest(spec={**SPEC, "hold": True}, idempotency_key="once")
@@ -180,6 +182,7 @@ async def test_a_key_makes_one_run_however_often_it_comes(stack: Stack) -> None:
     assert len(await listed(stack)) == 1
 
 
+@pytest.mark.own_stack
 async def test_a_run_is_put_away_and_brought_back(stack: Stack) -> None:
     """Hidden from the list, shown among the deleted, and back as it was after `restore`."""
     held = await stack.submit(hold=True)
@@ -210,6 +213,7 @@ async def gone_for_good(stack: Stack, run_id: str) -> None:
     assert run_id not in stack.recorder.events
 
 
+@pytest.mark.own_stack
 async def test_delete_now_takes_everything(stack: Stack) -> None:
     """Events, folder and record go, and the run that it was the parent of stays."""
     run = await completed(stack)
@@ -220,6 +224,7 @@ async def test_delete_now_takes_everything(stack: Stack) -> None:
     assert (await stack.get(child.run_id)).spec.parent == run.run_id
 
 
+@pytest.mark.own_stack
 async def test_a_deletion_outlasts_kills_and_outages(stack: Stack) -> None:
     """The recorder is away and the scheduler is killed meanwhile: the next one finishes, and nothing comes back."""
     run = await completed(stack)
@@ -233,6 +238,7 @@ async def test_a_deletion_outlasts_kills_and_outages(stack: Stack) -> None:
     await gone_for_good(stack, run.run_id)
 
 
+@pytest.mark.own_stack
 async def test_a_run_that_still_ships_is_silenced_first(stack: Stack) -> None:
     """Ended while nothing could be stored, then deleted at once: what waits is dropped, and nothing comes back."""
     run = await stack.submit(**LONG)

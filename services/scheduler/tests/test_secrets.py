@@ -66,6 +66,7 @@ async def _refused(stack: Stack, code: ProblemCode, **spec: object) -> str:
 
 
 @pytest.mark.broker
+@pytest.mark.shared_stack
 async def test_a_run_is_given_its_secret_for_its_lifetime(stack: Stack) -> None:
     """As a file 0600 that a variable names; nowhere else is the value, and after the end it is gone."""
     script_worker(stack, "shows", {"ok": True, "findings": []}, _SHOW)
@@ -92,6 +93,7 @@ async def test_a_run_is_given_its_secret_for_its_lifetime(stack: Stack) -> None:
 
 
 @pytest.mark.broker
+@pytest.mark.shared_stack
 async def test_a_secret_deleted_while_its_run_waits_is_told(stack: Stack) -> None:
     """The run fails when it is to start, and the message names the secret."""
     request = SetSecretRequest(name="k", value=SecretStr(VALUE))
@@ -113,6 +115,7 @@ sys.exit(value)
 
 
 @pytest.mark.broker
+@pytest.mark.shared_stack
 async def test_a_secret_that_the_worker_prints_is_masked(stack: Stack) -> None:
     """The value gets into no file and into nothing that the run shows; a note says once that it was masked."""
     script_worker(stack, "prints", {"ok": True, "findings": []}, _PRINTS)

@@ -9,7 +9,7 @@ from tests.stack import Stack, file_exists, until
 
 from mosaic_contracts.states import EndCause, RunState, StopStep
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.broker, pytest.mark.shared_stack, pytest.mark.timeout(120)]
 
 GRACE_S, GONE_S = 1.0, 5.0
 """What a worker is given, and what is promised after that."""
