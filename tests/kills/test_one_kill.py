@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from audit import audit_synthetic, keep_outbox, outbox_end
-from stack_under_test import StackUnderTest
+from stack_under_test import StackUnderTest, until
 
 from mosaic_contracts import launch
 from mosaic_contracts.runs import RunView
@@ -43,6 +44,18 @@ def kill(stack: StackUnderTest, run_id: str, target: str) -> None:
         stack.kill_broker_and_its_store()
     else:
         stack.kill_service(target)
+
+
+def wait_gone(process: psutil.Process) -> None:
+    """Wait until a process writes no more. A worker dies with its runner, but not in the same moment."""
+
+    def is_gone() -> bool:
+        try:
+            return bool(process.status() == psutil.STATUS_ZOMBIE)
+        except psutil.NoSuchProcess:
+            return True
+
+    until(is_gone, f"process {process.pid} is gone", 20)
 
 
 def expected_end(killed: set[str]) -> tuple[RunState, set[EndCause]]:
@@ -93,10 +106,12 @@ def test_killing_one_part_loses_nothing(
 ) -> None:
     """Whatever one part is killed: every event once with its values, one true end, nothing left running."""
     run_id = start(stack).run_id
+    worker = psutil.Process(stack.run_pid(run_id, "worker"))
     keep_outbox(stack.run_dir(run_id), tmp_path)
     kill(stack, run_id, target)
     written = None
     if target in ("worker", "runner"):
+        wait_gone(worker)
         written = outbox_end(stack.run_dir(run_id), tmp_path)
     judge(stack, run_id, {target}, written, measured)
 
@@ -112,10 +127,12 @@ def test_killing_two_parts_loses_nothing(
     if first in SERVICES:
         first, second = second, first  # the run's own parts first, while both are surely there
     run_id = start(stack).run_id
+    worker = psutil.Process(stack.run_pid(run_id, "worker"))
     keep_outbox(stack.run_dir(run_id), tmp_path)
     kill(stack, run_id, first)
     kill(stack, run_id, second)
     written = None
     if {first, second} & {"worker", "runner"}:
+        wait_gone(worker)
         written = outbox_end(stack.run_dir(run_id), tmp_path)
     judge(stack, run_id, {first, second}, written, measured)
