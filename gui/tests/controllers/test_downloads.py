@@ -12,6 +12,7 @@ from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.net.reply import ApiProblem
 from mosaic_gui.viewmodels.files import FilesModel
 
+VIDEO = ArtifactRow(path="videos/a.mp4", kind="video", bytes=64, episode=3)
 FILE = ArtifactRow(path="checkpoints/a.pt", kind="checkpoint", bytes=2048, step=100)
 
 
@@ -34,6 +35,7 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.notices: list[tuple[str, str, Callable[[], None] | None]] = []
         self.opened: list[QUrl] = []
+        self.can_open = True
         self.asked: list[tuple[str, str, Path]] = []
         self.downloads: list[FakeDownload] = []
         self.model = FilesModel()
@@ -56,7 +58,7 @@ class Bench:
 
     def _open(self, url: QUrl) -> bool:
         self.opened.append(url)
-        return True
+        return self.can_open
 
     def press(self) -> None:
         """The button of the newest notice."""
@@ -132,3 +134,39 @@ def test_a_folder_that_cannot_be_made_is_said(bench: Bench, tmp_path: Path) -> N
     bench.fetching.fetch(run(0), FILE, "")
     assert bench.asked == []
     assert "Choose another place" in bench.notices[-1][0]
+
+
+def test_a_video_of_this_machine_is_shown_where_it_is(bench: Bench, tmp_path: Path) -> None:
+    """Nothing is copied."""
+    shown: list[Path] = []
+    bench.fetching.video_here.connect(shown.append)
+    bench.model.root = tmp_path
+    bench.fetching.show_video(run(0), VIDEO)
+    assert shown == [tmp_path / "runs" / run_id(0) / VIDEO.path]
+    assert bench.asked == []
+
+
+def test_a_video_of_another_machine_is_fetched_once(bench: Bench, tmp_path: Path) -> None:
+    """With progress, into the cache; the next time it is there."""
+    shown: list[Path] = []
+    bench.fetching.video_here.connect(shown.append)
+    bench.fetching.cache = lambda: tmp_path / "cache"
+    bench.fetching.show_video(run(0), VIDEO)
+    (asked,) = bench.asked
+    assert asked[:2] == (run_id(0), VIDEO.path)
+    assert bench.model.under_way != ""
+    asked[2].write_bytes(b"x" * VIDEO.bytes)
+    bench.downloads[0].done.emit(asked[2])
+    assert (shown, bench.model.under_way) == ([asked[2]], "")
+    bench.fetching.show_video(run(0), VIDEO)
+    assert (len(shown), len(bench.asked)) == (2, 1)
+
+
+def test_without_any_player_the_file_is_named(bench: Bench, tmp_path: Path) -> None:
+    """The desktop's program is asked first."""
+    bench.fetching.play_externally(tmp_path / "a.mp4")
+    assert bench.opened == [QUrl.fromLocalFile(str(tmp_path / "a.mp4"))]
+    assert bench.notices == []
+    bench.can_open = False
+    bench.fetching.play_externally(tmp_path / "a.mp4")
+    assert str(tmp_path / "a.mp4") in bench.notices[-1][0]

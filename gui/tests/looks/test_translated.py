@@ -659,7 +659,7 @@ def test_notices_speak_the_language(spoken: Spoken, monkeypatch: pytest.MonkeyPa
     client.navigator.edit_copy(run_id(LIVE))
     for path in ("a", "b"):
         failed = unwritable(Path(path), OSError(28, "full"))
-        client.downloads._on_failed(Path(path), runs()[0], FILES[0], path, failed)
+        client.downloads._on_failed(Path(path), lambda: None, failed)
     data = strings_in(*spoken.reported, "full", "mine")
     assert len(reported) > 12
     assert {text: rest for text in reported if (rest := untranslated(text, data))} == {}

@@ -78,10 +78,28 @@ def test_what_was_learned_can_be_used(shown: Shown) -> None:
     shown.button("play").click()
     assert on[0] == [run_id(0), "checkpoints/a.pt"]
     assert play[0] == [shown.model.run, "checkpoints/a.pt"]
+    shown.model.take_files([CHECKPOINT, ArtifactRow(path="a.csv", kind="table", bytes=5)])
     shown.panel.table.selectRow(1)
     assert shown.button("save").isEnabled()
     assert not shown.button("train_on").isEnabled()
     assert shown.button("play").toolTip() == "It is no checkpoint."
+
+
+def test_a_video_is_shown(qtbot: QtBot, shown: Shown) -> None:
+    """By its button and by Return; it is listed with its episode, and what belongs to checkpoints is not offered."""
+    clip = VIDEO.model_copy(update={"episode": 1200, "step": 40_000})
+    shown.model.take_files([CHECKPOINT, clip])
+    assert not shown.button("show").isVisible()
+    wanted = QSignalSpy(shown.panel.show_wanted)
+    shown.panel.table.selectRow(1)
+    assert [shown.model.files.index(1, n).data() for n in (1, 3)] == [
+        "video, episode 1,200",
+        "40,000",
+    ]
+    assert not shown.button("train_on").isVisible()
+    shown.button("show").click()
+    qtbot.keyClick(shown.panel.table, Qt.Key.Key_Return)
+    assert [wanted[n] for n in range(len(wanted))] == [[shown.model.run, clip]] * 2
 
 
 def test_an_algorithm_that_cannot_says_so(qtbot: QtBot) -> None:
@@ -101,10 +119,10 @@ def test_an_algorithm_that_cannot_says_so(qtbot: QtBot) -> None:
 def test_return_and_the_button_fetch(qtbot: QtBot, shown: Shown) -> None:
     """Without a place named it goes where downloads go."""
     wanted = QSignalSpy(shown.panel.save_wanted)
-    shown.panel.table.selectRow(1)
+    shown.panel.table.selectRow(0)
     shown.button("save").click()
     qtbot.keyClick(shown.panel.table, Qt.Key.Key_Return)
-    assert [wanted[n][1:] for n in range(len(wanted))] == [[VIDEO, ""]] * 2
+    assert [wanted[n][1:] for n in range(len(wanted))] == [[CHECKPOINT, ""]] * 2
 
 
 def test_a_place_is_chosen_without_waiting_for_it(shown: Shown, tmp_path: Path) -> None:

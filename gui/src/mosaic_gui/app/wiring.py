@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PyQt6.QtCore import QObject, QUrl
@@ -139,6 +140,7 @@ class Wiring(QObject):
         page.links.open_wanted.connect(self._on_link_wanted)
         page.files.save_wanted.connect(parts.downloads.fetch)
         page.files.cancel_wanted.connect(parts.downloads.cancel)
+        page.files.show_wanted.connect(parts.downloads.show_video)
         page.files.train_on_wanted.connect(self.navigator.train_on)
         page.files.play_wanted.connect(parts.trained.play_now)
         page.files.said.connect(parts.say)
@@ -198,6 +200,7 @@ class Wiring(QObject):
         parts.trained.play_wanted.connect(parts.run_actions.play)
         parts.play_starter.started.connect(self._on_play_started)
         parts.play_start.said.connect(parts.say)
+        parts.downloads.video_here.connect(self._on_video)
         parts.preferences.settings_changed.connect(self._on_settings)
 
     def _on_stage_shown(self, shown: bool) -> None:
@@ -240,6 +243,18 @@ class Wiring(QObject):
         session = self._parts.stack.session
         if session is not None:
             self._parts.watch.take_stack(session.location.url, status)
+
+    def _on_video(self, video: Path) -> None:
+        """Play a video in a window of its own, or in the desktop's player where this one cannot."""
+        from mosaic_gui.views.video_window import VideoWindow, load_multimedia
+
+        multimedia = load_multimedia()
+        if multimedia is None:
+            self._parts.downloads.play_externally(video)
+            return
+        window = VideoWindow(multimedia, video, self.window)
+        window.failed.connect(self._parts.downloads.play_externally)
+        window.show()
 
     def _on_link_wanted(self, url: str) -> None:
         if not self._parts.open_externally(QUrl(url)):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PyQt6.QtCore import QObject, QStandardPaths, QUrl
+from PyQt6.QtCore import QObject, QStandardPaths, QUrl, pyqtSignal
 
 from mosaic_contracts.runs import ArtifactRow, RunView
 from mosaic_gui.controllers.base import Controller
@@ -20,7 +20,10 @@ Open = Callable[[QUrl], bool]
 
 
 class DownloadController(Controller):
-    """Any number of downloads at once; each ends with a notice."""
+    """Any number of downloads at once; each ends with a notice, or with the video that it is."""
+
+    video_here = pyqtSignal(object)
+    """Path of a video on this machine that is to be shown."""
 
     def __init__(
         self, model: FilesModel, say: Say, open_externally: Open, parent: QObject | None = None
@@ -28,6 +31,7 @@ class DownloadController(Controller):
         super().__init__(parent)
         self._model, self._say, self._open = model, say, open_externally
         self.folder: Callable[[], Path] = downloads
+        self.cache: Callable[[], Path] = video_cache
         self._under_way: dict[Path, Download] = {}
 
     def fetch(self, run: RunView, file: ArtifactRow, place: str) -> None:
@@ -42,11 +46,51 @@ class DownloadController(Controller):
         except OSError as error:
             self._say(unwritable(target, error).message, "", None)
             return
+        again = partial(self.fetch, run, file, place)
+        self._watch(download, target, file, self._on_done, again)
+
+    def show_video(self, run: RunView, file: ArtifactRow) -> None:
+        """Show a video: where it lies, if the stack is on this machine, else a copy in the cache."""
+        if self._model.root is not None:
+            self.video_here.emit(self._model.root / run.run_dir / file.path)
+            return
+        target = self.cache() / run.run_id / local_name(run, file)
+        if self.session is None or target in self._under_way:
+            return
+        try:
+            if target.is_file() and target.stat().st_size == file.bytes:
+                self.video_here.emit(target)
+                return
+            target.parent.mkdir(parents=True, exist_ok=True)
+            download = self.session.api.download(run.run_id, file.path, target)
+        except OSError as error:
+            self._say(unwritable(target, error).message, "", None)
+            return
+        again = partial(self.show_video, run, file)
+        self._watch(download, target, file, self._on_video, again)
+
+    def play_externally(self, video: Path) -> None:
+        """Show a video in the program that this desktop has for it."""
+        if not self._open(QUrl.fromLocalFile(str(video))):
+            said = tr(
+                "This window cannot play videos here, and no program for them is installed. The file: {file}",
+                file=video,
+            )
+            self._say(said, "", None)
+
+    def _watch(
+        self,
+        download: Download,
+        target: Path,
+        file: ArtifactRow,
+        done: Callable[[Path], None],
+        again: Callable[[], None],
+    ) -> None:
         self._under_way[target] = download
         self._model.take_progress(target.name, 0, file.bytes)
         download.progressed.connect(partial(self._on_progress, target.name, file.bytes))
-        download.done.connect(self._on_done)
-        download.failed.connect(partial(self._on_failed, target, run, file, place))
+        download.done.connect(done)
+        download.failed.connect(partial(self._on_failed, target, again))
 
     def cancel(self) -> None:
         """Cancel all downloads, and say so."""
@@ -90,11 +134,13 @@ class DownloadController(Controller):
         )
         self._say(said, tr("Show"), partial(self._show, target))
 
-    def _on_failed(
-        self, target: Path, run: RunView, file: ArtifactRow, place: str, problem: ApiProblem
-    ) -> None:
+    def _on_video(self, target: Path) -> None:
         self._forget(target)
-        self._say(problem.message, tr("Try again"), partial(self.fetch, run, file, place))
+        self.video_here.emit(target)
+
+    def _on_failed(self, target: Path, again: Callable[[], None], problem: ApiProblem) -> None:
+        self._forget(target)
+        self._say(problem.message, tr("Try again"), again)
 
     def _show(self, target: Path) -> None:
         if not self._open(QUrl.fromLocalFile(str(target.parent))):
@@ -105,3 +151,9 @@ def downloads() -> Path:
     """The user's downloads folder."""
     where = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DownloadLocation)
     return Path(where) if where else Path.home()
+
+
+def video_cache() -> Path:
+    """Folder for copies of videos that lie on another machine."""
+    where = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.CacheLocation)
+    return Path(where or Path.home() / ".cache" / "mosaic") / "videos"

@@ -4,11 +4,14 @@ import re
 from collections.abc import Container
 from pathlib import Path
 
+from mosaic_contracts.clips import CLIP_KIND
 from mosaic_contracts.runs import ArtifactRow, RunView
 from mosaic_contracts.worker import CHECKPOINT_MARK, Algorithm
+from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr
 
 CHECKPOINT = "checkpoint"
+_VIDEO_ENDINGS = (".mp4", ".gif", ".webm", ".mkv", ".avi")
 _UNFIT = re.compile(r"[^\w.+-]+", re.ASCII)
 _MOST_NAME = 90
 """Characters of each half: file systems take 255 bytes."""
@@ -52,6 +55,20 @@ def local_name(run: RunView, file: ArtifactRow) -> str:
     stem = _UNFIT.sub("-", run.name).strip("-.")[:_MOST_NAME] or run.run_id
     name = _UNFIT.sub("-", file.path.rpartition("/")[2])[-_MOST_NAME:]
     return f"{stem}-{name}"
+
+
+def is_video(file: ArtifactRow | None) -> bool:
+    """Whether a file is a video."""
+    return file is not None and (
+        file.kind == CLIP_KIND or file.path.lower().endswith(_VIDEO_ENDINGS)
+    )
+
+
+def kind_text(file: ArtifactRow) -> str:
+    """The kind of a file, with the episode that a video shows."""
+    if file.episode is None:
+        return file.kind
+    return tr("{kind}, episode {n}", kind=file.kind, n=wording.count(file.episode))
 
 
 def free_place(folder: Path, name: str, taken: Container[Path] = ()) -> Path:

@@ -8,7 +8,7 @@ from PyQt6.QtCore import QObject, pyqtSignal
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr, tr_n
-from mosaic_gui.state.run_files import CHECKPOINT
+from mosaic_gui.state.run_files import CHECKPOINT, kind_text
 from mosaic_gui.viewmodels.rows import RowsModel
 
 
@@ -32,7 +32,7 @@ class FilesModel(RowsModel):
         self.run_id, self.files = run_id, [file for file in files if file.exists]
         self.replace(
             [
-                (f.path, f.kind, wording.bytes_text(f.bytes), wording.count(f.step))
+                (f.path, kind_text(f), wording.bytes_text(f.bytes), wording.count(f.step))
                 for f in self.files
             ]
         )

@@ -13,7 +13,7 @@ from PyQt6.QtWidgets import (
 
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_gui.state.language import tr
-from mosaic_gui.state.run_files import local_name, play_obstacle, start_obstacle
+from mosaic_gui.state.run_files import is_video, local_name, play_obstacle, start_obstacle
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.plain_table import PlainTable
@@ -35,6 +35,8 @@ class FilesPanel(QWidget):
     """Run and path of its checkpoint."""
     play_wanted = pyqtSignal(object, str)
     """RunView, and path of its checkpoint."""
+    show_wanted = pyqtSignal(object, object)
+    """RunView, and ArtifactRow of a video."""
     said = pyqtSignal(str)
 
     def __init__(self, model: WatchModel) -> None:
@@ -82,13 +84,16 @@ class FilesPanel(QWidget):
         for made, tip in tips.items():
             made.setEnabled(file is not None)
             made.setToolTip(tip if file is not None else tr("Choose a file."))
+        shows_video = is_video(file)
+        self.show_video.setVisible(shows_video)
+        self.train_on.setVisible(not shows_video)
         _allow(
             self.train_on,
             start_obstacle(file, algorithm),
             tr("Open the form with this run's values, to begin with this checkpoint"),
         )
         # what the worker does not offer is not promised by a button
-        self.play.setVisible(algorithm is None or algorithm.play)
+        self.play.setVisible(not shows_video and (algorithm is None or algorithm.play))
         _allow(
             self.play,
             play_obstacle(file, algorithm),
@@ -109,7 +114,7 @@ class FilesPanel(QWidget):
     def _fit(self) -> None:
         """Where there is little room its picture alone says what the first button does."""
         self.save.setText(tr("Download"))
-        acts = (self.save, self.save_as, self.copy, self.train_on, self.play)
+        acts = (self.save, self.save_as, self.copy, self.train_on, self.play, self.show_video)
         shown = [made for made in acts if not made.isHidden()]
         needed = sum(made.sizeHint().width() + SPACING for made in shown) + 2 * MARGIN
         if needed > self.width():
@@ -121,6 +126,8 @@ class FilesPanel(QWidget):
         self.copy = _act("", "copy", "files.copy", tr("Copy path"))
         self.train_on = _act(tr("Train on"), "train", "files.train_on", tr("Train on from here"))
         self.play = _act(tr("Play"), "watch", "files.play")
+        self.show_video = _act(tr("Show"), "play", "files.show")
+        self.show_video.setToolTip(tr("Show the video (Return)"))
         row = QHBoxLayout()
         row.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         row.setSpacing(SPACING)
@@ -129,12 +136,14 @@ class FilesPanel(QWidget):
         row.addStretch(1)
         row.addWidget(self.train_on)
         row.addWidget(self.play)
+        row.addWidget(self.show_video)
         self.save.clicked.connect(lambda: self._save(""))
         self.save_as.clicked.connect(self._ask_where)
         self.copy.clicked.connect(self._copy)
         self.train_on.clicked.connect(
             lambda: self.train_on_wanted.emit(self._model.run_id, self._path)
         )
+        self.show_video.clicked.connect(self._show_video)
         self.play.clicked.connect(lambda: self.play_wanted.emit(self._model.run, self._path))
         return row
 
@@ -177,7 +186,14 @@ class FilesPanel(QWidget):
 
     def _on_activated(self, index: QModelIndex) -> None:
         self._on_row(index.row())
-        self._save("")
+        if is_video(self.file):
+            self._show_video()
+        else:
+            self._save("")
+
+    def _show_video(self) -> None:
+        if self._model.run is not None and self.file is not None:
+            self.show_wanted.emit(self._model.run, self.file)
 
     def _save(self, place: str) -> None:
         if self._model.run is not None and self.file is not None:
