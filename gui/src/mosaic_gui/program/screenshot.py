@@ -16,7 +16,7 @@ from mosaic_gui.timers import interval_timer
 from mosaic_gui.viewmodels.frame_clock import TICK_MS
 from mosaic_gui.viewmodels.replay import ReplayPhase
 from mosaic_gui.views.arrangement import COMPARE, HUMAN
-from mosaic_gui.views.main_window import RUNS, SETTINGS, TRAIN, TRAINED, WATCH
+from mosaic_gui.views.main_window import PLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
 from mosaic_gui.views.preflight_panel import ABOUT, PLAN
 
 LOOK_MS = 100
@@ -89,6 +89,7 @@ class Screenshots(QObject):
             ("train_plan", partial(beside, PLAN), self._has_report),
             ("train_about", partial(beside, ABOUT), self._has_report),
             ("trained", lambda: self._use_trained(runs), lambda: client.agents.key is not None),
+            ("play", lambda: client.window.show_page(PLAY), lambda: True),
             ("settings", lambda: client.window.show_page(SETTINGS), lambda: True),
             ("palette", self._open_palette, lambda: QApplication.activePopupWidget() is not None),
         ]

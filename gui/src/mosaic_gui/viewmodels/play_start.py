@@ -273,6 +273,13 @@ class PlayStartModel(CheckpointChoice):
         algorithm = self._algorithm_of(run) if run is not None else None
         return algorithm is not None and can_sample(algorithm.parameters)
 
+    @property
+    def is_hybrid(self) -> bool:
+        """Whether a person can take control from the chosen agent."""
+        run = self._store.runs.get(self.run_id)
+        algorithm = self._algorithm_of(run) if run is not None else None
+        return algorithm is not None and algorithm.hybrid
+
     def agent_title(self, run: RunView) -> str:
         """The name of the agent of a run."""
         algorithm = self._algorithm_of(run)

@@ -57,6 +57,9 @@ class PlayPage(VisibilityFrame):
         self._form = QScrollArea()
         self.runs = CalmCombo()
         self.how = HowItActs(model, "play.agent")
+        self._joins = label(
+            tr("You can act too: your keys override it, and T takes control."), "small", wraps=True
+        )
         self._parts = QStackedWidget()
         self._why = label("", "small", wraps=True)
         self.start = button(tr("Play"), "primary", "play.start")
@@ -108,6 +111,7 @@ class PlayPage(VisibilityFrame):
                 row.refresh(fault, changed=is_changed)
                 changes, faults = changes + is_changed, faults + bool(fault)
             section.show_changes(changes, wrong=faults > 0)
+        self._joins.setVisible(model.is_hybrid)
         obstacle = model.obstacle or (self.how.fault if is_agent else "")
         self._why.setText(model.refusal or obstacle)
         self._why.setProperty("kind", "fault" if model.refusal else "small")
@@ -221,6 +225,7 @@ class PlayPage(VisibilityFrame):
         column.addWidget(label(tr("Run"), "section"))
         column.addWidget(self.runs)
         column.addWidget(self.how)
+        column.addWidget(self._joins)
         column.addStretch(1)
         row = QHBoxLayout(made)
         row.setContentsMargins(0, 0, 0, 0)
