@@ -10,11 +10,10 @@ from mosaic_contracts.checkpoints import CheckpointEvaluation
 from mosaic_store.batch_summary import finite
 
 _ENTRIES = """
-SELECT run.run_id, path, step, t_us, mean_return,
-    (SELECT mean FROM evaluation WHERE evaluation.sha256 = artifact.sha256 ORDER BY t_us DESC LIMIT 1),
-    (attempt, seq) > (gone_attempt, gone_seq)
-FROM artifact JOIN run ON run.id = artifact.run WHERE kind = 'checkpoint'
+SELECT run, path, step, t_us, mean_return, sha256, (attempt, seq) > (gone_attempt, gone_seq)
+FROM artifact WHERE kind = 'checkpoint'
 """
+_MEANS = "SELECT sha256, mean FROM evaluation ORDER BY t_us"
 _ROW = """
 SELECT sha256, bytes, step, reason, t_us, facts, (attempt, seq) > (gone_attempt, gone_seq),
     (SELECT data FROM config WHERE config.run = artifact.run AND config.attempt = artifact.attempt)
@@ -70,11 +69,18 @@ class StoredCheckpoint(NamedTuple):
 
 def read_checkpoint_entries(db: sqlite3.Connection) -> list[CheckpointEntry]:
     """All checkpoints that runs announced."""
+    runs = dict(db.execute("SELECT id, run_id FROM run").fetchall())
+    means = dict(db.execute(_MEANS).fetchall())  # of several evaluations of one file the newest
     return [
         CheckpointEntry(
-            CheckpointKey(run_id, path), step, _seconds(t_us), mean, evaluated, bool(is_kept)
+            CheckpointKey(runs[run], path),
+            step,
+            _seconds(t_us),
+            mean,
+            means.get(sha256),
+            bool(is_kept),
         )
-        for run_id, path, step, t_us, mean, evaluated, is_kept in db.execute(_ENTRIES)
+        for run, path, step, t_us, mean, sha256, is_kept in db.execute(_ENTRIES)
     ]
 
 
