@@ -178,3 +178,42 @@ def test_how_an_estimate_reads() -> None:
     assert estimate_text(Estimate(value=0.956, low=0.942, high=0.97)) == "0.956 [0.942, 0.970]"
     assert estimate_text(Estimate(value=5.0)) == "5.0"
     assert estimate_text(None) == "-"
+
+
+def test_trainings_are_grouped_by_what_differs(answers: Answers, mosaic: Mosaic) -> None:
+    """Runs with other parameters are a group of their own; a resumed run counts its steps on from its checkpoint."""
+    resumed = {"state": "succeeded", "attempt": 2, "resumptions": [{"attempt": 2, "step": 100}]}
+    spec = RUN["spec"]
+    answers[OF_RUN] = RUN | resumed | {"spec": spec | {"seed": 1}}
+    answers[f"/api/v1/runs/{OTHER}"] = RUN | {
+        "run_id": OTHER,
+        "spec": spec | {"parameters": {"gamma": 0.9}},
+    }
+    rows = [
+        {
+            "attempt": attempt,
+            "env": 0,
+            "episode": 0,
+            "length": 9,
+            "return": value,
+            "global_step": step,
+        }
+        for attempt, step, value in ((1, 90, 1.0), (1, 120, 2.0), (2, 30, 3.0))
+    ]
+    answers[f"{OF_RUN}/episodes"] = {"episodes": rows}
+    answers[f"/api/v1/runs/{OTHER}/episodes"] = {"episodes": rows[:1]}
+    answers["/api/v1/runs"] = {"runs": []}
+    from mosaic_cli.comparing.trainings import training_document, trainings
+    from mosaic_cli.target import open_client
+
+    with open_client() as client:
+        runs = trainings(client, [RUN_ID, OTHER], [])
+        document = training_document(client, runs, {"": 3.0}, {})
+        with pytest.raises(ValueRefused, match="There is CartPole-v1"):
+            training_document(client, runs, {"Acrobot-v1": 3.0}, {})
+    first, second = document.groups
+    assert (first.name, second.name) == ("ppo gamma=default", "ppo gamma=0.9")
+    assert (first.runs[0].steps, first.runs[0].returns) == ([90, 130], [1.0, 3.0])
+    assert document.thresholds == {"CartPole-v1": 3.0}
+    assert mosaic("compare", "--training", RUN_ID, "-n", "3")[0] == 2
+    assert mosaic("compare", RUN_ID, "random", "--threshold", "3")[0] == 2
