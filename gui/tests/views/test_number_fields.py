@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 import pytest
-from PyQt6.QtCore import QLocale, Qt
+from PyQt6.QtCore import QEvent, QLocale, Qt
 from PyQt6.QtTest import QSignalSpy
 from PyQt6.QtWidgets import QApplication, QDoubleSpinBox, QPushButton, QSpinBox
 from pytestqt.qtbot import QtBot
@@ -58,6 +58,7 @@ def client(
     made.launch._settle.stop()
     made.window.close()
     made.window.deleteLater()
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)  # before its models are freed
     QLocale.setDefault(QLocale.c())
 
 
