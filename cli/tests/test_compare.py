@@ -1,5 +1,6 @@
 """`compare` against a stand-in stack and a stand-in analysis; tests/e2e has it on a real stack."""
 
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -217,3 +218,54 @@ def test_trainings_are_grouped_by_what_differs(answers: Answers, mosaic: Mosaic)
     assert document.thresholds == {"CartPole-v1": 3.0}
     assert mosaic("compare", "--training", RUN_ID, "-n", "3")[0] == 2
     assert mosaic("compare", RUN_ID, "random", "--threshold", "3")[0] == 2
+
+
+def test_where_two_runs_begin_to_differ() -> None:
+    """The first other return or length, or the first episode that one of them lacks."""
+    from mosaic_cli.comparing.reproducing import EndedEpisode, digest_of, first_difference
+
+    one = [EndedEpisode(1.0, 9), EndedEpisode(2.0, 9)]
+    assert first_difference(one, list(one)) is None
+    assert first_difference(one, [one[0], EndedEpisode(2.0, 8)]) == 2
+    assert first_difference(one, one[:1]) == 2
+    assert digest_of(one) != digest_of([one[1], one[0]])
+
+
+def test_tensors_are_compared_and_what_is_said_of_them_is_not(tmp_path: Path) -> None:
+    """In a file of PyTorch its pickle names the run; in an npz the versions of packages do."""
+    from mosaic_cli.comparing.reproducing import tensors_digest
+
+    def written(name: str, members: dict[str, bytes]) -> Path:
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            for member, data in members.items():
+                archive.writestr(member, data)
+        return tmp_path / name
+
+    one = tensors_digest(written("a.pt", {"a/data.pkl": b"1", "a/data/0": b"w"}))
+    assert one == tensors_digest(written("b.pt", {"b/data.pkl": b"2", "b/data/0": b"w"}))
+    assert one != tensors_digest(written("c.pt", {"c/data.pkl": b"1", "c/data/0": b"v"}))
+    table = tensors_digest(written("a.npz", {"q.npy": b"1", "packages.npy": b"1"}))
+    assert table == tensors_digest(written("b.npz", {"q.npy": b"1", "packages.npy": b"2"}))
+
+
+def test_a_changed_package_and_thread_count_are_named(mosaic: Mosaic, answers: Answers) -> None:
+    """From the config events and the records of the two runs."""
+    from mosaic_cli.comparing.reproducing import differing_facts
+    from mosaic_cli.target import open_client
+
+    for run_id, torch, threads, lock in ((RUN_ID, "2.13.0", 1, "aa"), (OTHER, "2.14.0", 4, "bb")):
+        config = {"packages": {"torch": torch, "numpy": "2"}, "surroundings": {"threads": threads}}
+        event = {"type": "config", "data": config}
+        answers[f"/api/v1/runs/{run_id}/events"] = {
+            "events": [event],
+            "cursor": "x",
+            "has_more": False,
+        }
+        answers[f"/api/v1/runs/{run_id}"] = RUN | {"run_id": run_id, "worker_lock": lock}
+    with open_client() as client:
+        found = differing_facts(client, client.run(RUN_ID), client.run(OTHER))
+    assert [(fact.what, fact.first, fact.second) for fact in found] == [
+        ("packages.torch", "2.13.0", "2.14.0"),
+        ("surroundings.threads", "1", "4"),
+        ("worker_lock", "aa", "bb"),
+    ]

@@ -81,6 +81,27 @@ def test_an_actor_that_fails_is_left_out(stack: StackUnderTest, trained: RunView
     assert "random" in done.stdout
 
 
+def test_a_training_on_the_cpu_is_reproduced(stack: StackUnderTest) -> None:
+    """PPO comes out identical; with another number of threads that is what is named."""
+    first = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=2_048, record="episodes", seed=7)
+    stack.wait_final(first.run_id, within_s=180)
+    done = stack.cli("reproduce", first.run_id, "--json", timeout_s=180)
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads(done.stdout)
+    assert result["verdict"] == "identical"
+    assert result["surroundings"] == []
+    assert result["checkpoints"]
+    assert all(checkpoint["is_equal"] for checkpoint in result["checkpoints"])
+    other = stack.submit(
+        "cleanrl", "ppo", "CartPole-v1", steps=2_048, record="episodes", seed=8, cpus=2
+    )
+    stack.wait_final(other.run_id, within_s=180)
+    done = stack.cli("reproduce", first.run_id, "--with", other.run_id, timeout_s=180)
+    assert done.returncode in (7, 8)
+    assert "not identical from episode " in done.stdout
+    assert "surroundings.threads: 1; now 2" in done.stdout
+
+
 def test_ctrl_c_stops_the_evaluations(stack: StackUnderTest, trained: RunView) -> None:
     """Nothing of them goes on."""
     python = str(VENVS / "cli" / "bin" / "python")

@@ -17,6 +17,7 @@ class ExitCode(IntEnum):
     CANCELLED = 5
     NOT_NOW = 6
     DIFFERENT = 7
+    SIMILAR = 8
     INTERRUPTED = 130
 
     @property
@@ -34,6 +35,7 @@ _MEANING = {
     ExitCode.CANCELLED: "the run was cancelled",
     ExitCode.NOT_NOW: "it cannot be done now (broker away, disk low, the stack does not start, the run has not ended)",
     ExitCode.DIFFERENT: "a replayed episode or the file of a checkpoint differs from its record",
+    ExitCode.SIMILAR: "a reproduced run is statistically the same, and not identical",
     ExitCode.INTERRUPTED: "Ctrl-C; `demo` has stopped its run by then",
 }
 

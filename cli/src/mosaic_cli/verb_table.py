@@ -55,6 +55,7 @@ ENTRIES = (
     _entry(BEGIN, "evaluate"),
     _entry(BEGIN, "fork"),
     _entry(BEGIN, "compare"),
+    _entry(BEGIN, "reproduce"),
     _entry(BEGIN, "up", "stack", elsewhere=False),
     _entry(BEGIN, "down", "stack", elsewhere=False),
     _entry(BEGIN, "status", "status"),

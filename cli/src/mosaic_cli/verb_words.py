@@ -147,6 +147,19 @@ WORDS: dict[str, Words] = {
         arguments=("any",),
         endless=True,
     ),
+    "reproduce": Words(
+        "Run a training once more, and say whether it did the same: identical, statistically the same, or different.",
+        options={
+            "--with": "any",
+            "--json": "",
+            "--url": "any",
+            "--token-file": "any",
+            "--ca-file": "any",
+            "--help": "",
+            "-h": "",
+        },
+        arguments=("run",),
+    ),
     "up": Words(
         "Start the stack: broker, recorder, scheduler and gateway.",
         options={

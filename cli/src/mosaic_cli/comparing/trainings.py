@@ -110,7 +110,7 @@ def episodes_by_step(client: Client, run: RunView) -> tuple[list[int], list[floa
         and row.global_step + offsets.get(row.attempt, 0) <= _end_of_attempt(row.attempt, offsets)
     ]
     if not points:
-        points = list(_metric_points(client, run))
+        points = list(metric_points(client, run))
     points.sort(key=lambda point: point[0])
     return [step for step, _ in points], [value for _, value in points]
 
@@ -120,7 +120,8 @@ def _end_of_attempt(attempt: int, offsets: Mapping[int, int]) -> float:
     return min((step for number, step in offsets.items() if number > attempt), default=float("inf"))
 
 
-def _metric_points(client: Client, run: RunView) -> Iterator[tuple[int, float]]:
+def metric_points(client: Client, run: RunView) -> Iterator[tuple[int, float]]:
+    """Yield step and value of each point of the metric of returns; none where the run has no such metric."""
     if RETURNS not in (metric.name for metric in client.metrics(run.run_id)):
         return
     curve = client.curve(run.run_id, RETURNS, last=_MOST_POINTS)

@@ -357,6 +357,41 @@ class SamenessResult(PeerModel):
     call trainings different too often, not too seldom."""
 
 
+class DifferingFact(PeerModel):
+    """One thing in the surroundings that differs between two runs; None: one of them did not record it."""
+
+    what: str
+    """E.g. `packages.torch`, `surroundings.threads`, `worker_lock`."""
+    first: str | None
+    second: str | None
+
+
+class ComparedCheckpoint(PeerModel):
+    """A checkpoint of both runs."""
+
+    path: str
+    is_equal: bool
+    """Whether all tensors are equal, bit by bit."""
+
+
+class ReproductionResult(PeerModel):
+    """A run and its repetition."""
+
+    first: str
+    second: str
+    verdict: Literal["identical", "same", "different"]
+    """`identical`: every episode's return and length and every checkpoint's tensors. `same`: statistically."""
+    episodes: list[int]
+    digests: list[str]
+    """SHA-256 over return and length of each complete episode, in order."""
+    differs_from: int | None = None
+    """Number of the first episode that differs, from 1, in the order in which they ended; None: none does."""
+    checkpoints: list[ComparedCheckpoint] = Field(default_factory=list)
+    sameness: SamenessResult | None = None
+    """The test, where the returns are not identical."""
+    surroundings: list[DifferingFact] = Field(default_factory=list)
+
+
 ComparisonResult = Annotated[
     ActorsResult | TrainingResult | SamenessResult, Field(discriminator="kind")
 ]

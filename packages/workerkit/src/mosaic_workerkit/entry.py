@@ -26,6 +26,7 @@ from mosaic_workerkit.control import StopFlag, StopForced, TrainerControl
 from mosaic_workerkit.errors import OutboxError, PlayUnsupported, ReplayUnsupported, ReportedError
 from mosaic_workerkit.masking import SecretMask, read_secrets
 from mosaic_workerkit.spaces import Space
+from mosaic_workerkit.surroundings import surroundings_of
 from mosaic_workerkit.telemetry import Telemetry
 
 EXIT_STOP_FORCED = 130
@@ -73,6 +74,7 @@ class TrainContext:
             "record": self.spec.record.value,
             "replay_every": self.spec.replay_every,
             "total_steps": total_steps,
+            "surroundings": surroundings_of(self.spec),
         }
         self.telemetry.config({**config, **more})
 

@@ -18,6 +18,7 @@ from mosaic_worker_spade.request import RunDraft
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.errors import RunRefused
 from mosaic_workerkit.pace import Pace
+from mosaic_workerkit.surroundings import surroundings_of
 
 PLAN_FILE = "plan.asl"
 
@@ -89,6 +90,7 @@ class LearningSession:
             "map": self.world.map_text,
             "table_digest": self.world.digest,
             "packages": installed_packages(),
+            "surroundings": surroundings_of(spec),
             "loop": draft.reported_loop,
             "record": spec.record.value,
             "sampling": vars(draft.sampling),

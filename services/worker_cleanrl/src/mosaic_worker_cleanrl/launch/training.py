@@ -22,6 +22,7 @@ from mosaic_worker_cleanrl.plan.video import CAPTURE
 from mosaic_worker_cleanrl.schema.document import TENSORBOARD
 from mosaic_workerkit.control import StopFlag, StopForced
 from mosaic_workerkit.errors import RunRefused
+from mosaic_workerkit.surroundings import surroundings_of
 from mosaic_workerkit.telemetry import Telemetry
 
 
@@ -151,6 +152,7 @@ def _config(spec: RunSpec, plan: ScriptPlan, tensorboard: Path | None) -> dict[s
         "total_steps": plan.total_steps,
         "checkpoint_every_steps": plan.checkpoint_every_steps,
         "threads": spec.cpus,
+        "surroundings": surroundings_of(spec),
         **warm_start_facts(plan),
     }
 
