@@ -110,6 +110,9 @@ def hostile(answers: Answers) -> Answers:
         f"{OF_RUN}/retry": ENDED,
         f"{OF_RUN}/clone": PROBLEM,
         f"{OF_RUN}/play": PROBLEM,
+        f"{OF_RUN}/fork": PROBLEM,
+        f"{OF_RUN}/checkpoints/verify": PROBLEM,
+        "/api/v1/checkpoints": PROBLEM,
         "/api/v1/queue": {"runs": [ENDED | {"state": "queued", "position": 1}]},
         "/api/v1/workers": {"workers": [WORKER]},
         "/api/v1/workers/cleanrl": WORKER,
@@ -138,7 +141,9 @@ LINES_OF_VERBS = [
     ("beliefs", "last"), ("demo", "--steps", EVIL), ("xmpp", EVIL), ("images", "build", EVIL), (EVIL,), ("ps", EVIL),
     ("ps", f"--{EVIL}"), ("completion", EVIL), ("worker-check", ".", f"--{EVIL}"), ("version", EVIL),
     ("up", EVIL), ("down", EVIL), ("watch", "last"), ("replay", "last", "-e", "0"), ("replay", EVIL, "-e", EVIL),
-    ("export", "last", "-e", EVIL, "--mp4"),
+    ("export", "last", "-e", EVIL, "--mp4"), ("fork", "last", "-e", "0", "-k", "0"), ("fork", EVIL, "-e", "0", "-k", "0"),
+    ("checkpoints",), ("checkpoints", "verify", "last"), ("checkpoints", "verify", EVIL), ("compare", "last", EVIL),
+    ("compare", EVIL, "random"), ("compare", "--training", EVIL), ("reproduce", EVIL), ("reproduce", "last", "--with", EVIL),
 ]  # fmt: skip
 
 

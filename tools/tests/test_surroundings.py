@@ -99,7 +99,7 @@ def copy_checkout(folder: Path) -> Path:
     folder.mkdir(parents=True)
     shutil.copy2(ROOT / "mosaic", folder)
     for part in ("tools", "packages/environments", "packages/contracts"):
-        ignored = shutil.ignore_patterns("__pycache__", "tests")
+        ignored = shutil.ignore_patterns("__pycache__", "tests", ".*")
         shutil.copytree(ROOT / part, folder / part, ignore=ignored)
     return folder
 
