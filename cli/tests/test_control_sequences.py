@@ -141,9 +141,11 @@ LINES_OF_VERBS = [
     ("beliefs", "last"), ("demo", "--steps", EVIL), ("xmpp", EVIL), ("images", "build", EVIL), (EVIL,), ("ps", EVIL),
     ("ps", f"--{EVIL}"), ("completion", EVIL), ("worker-check", ".", f"--{EVIL}"), ("version", EVIL),
     ("up", EVIL), ("down", EVIL), ("watch", "last"), ("replay", "last", "-e", "0"), ("replay", EVIL, "-e", EVIL),
-    ("export", "last", "-e", EVIL, "--mp4"), ("fork", "last", "-e", "0", "-k", "0"), ("fork", EVIL, "-e", "0", "-k", "0"),
+    ("export", "last", "-e", EVIL, "--mp4"), ("fork", "last", "-e", "0", "-k", "0"),
+    ("fork", EVIL, "-e", "0", "-k", "0"),
     ("checkpoints",), ("checkpoints", "verify", "last"), ("checkpoints", "verify", EVIL), ("compare", "last", EVIL),
-    ("compare", EVIL, "random"), ("compare", "--training", EVIL), ("reproduce", EVIL), ("reproduce", "last", "--with", EVIL),
+    ("compare", EVIL, "random"), ("compare", "--training", EVIL), ("reproduce", EVIL),
+    ("reproduce", "last", "--with", EVIL),
 ]  # fmt: skip
 
 
