@@ -1,7 +1,8 @@
-"""Runs a command, and writes how much processor time it and all its descendants used.
+"""Runs a command, and writes how much processor time it and its descendants used.
 
 A program of its own, for what a process has used is known to its parent when it ends, and to no one else. Descendants
-that outlive their parents become children of this one, a subreaper, so that nothing is left out.
+that outlive their parents become children of this one, a subreaper. Those that end within seconds of the command are
+counted, e.g. a fork server with all its children. Those that still run then are not.
 """
 
 import ctypes
@@ -9,15 +10,19 @@ import os
 import resource
 import signal
 import sys
+import time
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
 _KILLED = 128
 """Exit codes above it name the signal that ended the command, as in a shell."""
 
+_PATIENCE_S = 5.0
+"""Seconds in which orphans end after the command."""
+
 
 def main(report: str, *command: str) -> int:
-    """Run the command, write the seconds of all its ended processes to the file, and return its exit code."""
+    """Run the command, write the seconds of its ended processes to the file, and return its exit code."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command
@@ -27,19 +32,24 @@ def main(report: str, *command: str) -> int:
         ended, status = os.wait()
         if ended == child:
             code = os.waitstatus_to_exitcode(status)
-    _reap_ended()
+    _reap_orphans()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     Path(report).write_text(f"{used.ru_utime + used.ru_stime:.2f}\n")
     return code if code >= 0 else _KILLED - code
 
 
-def _reap_ended() -> None:
-    """Wait for orphans that have ended; those that still run are not waited for."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
+def _reap_orphans() -> None:
+    """Wait for the orphans that the command left, as long as they take to notice its end."""
+    # blocked, so that one that ends between two looks is seen too
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+    deadline = time.monotonic() + _PATIENCE_S
+    while (left_s := deadline - time.monotonic()) > 0:
+        try:
+            ended, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not ended:
+            signal.sigtimedwait([signal.SIGCHLD], left_s)
 
 
 if __name__ == "__main__":

@@ -82,3 +82,21 @@ def test_the_time_of_orphans_counts(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, MEASURED, written, sys.executable, "-c", program])
     assert ended.returncode == 3
     assert 0.3 <= float(written.read_text()) < 3
+
+
+def test_the_time_of_an_orphan_that_ends_after_the_command_counts(tmp_path: Path) -> None:
+    """A fork server ends once it notices that its client has gone; only then is its time known."""
+    program = """if True:
+        import os, time
+        gone, _held = os.pipe()
+        if os.fork() == 0:
+            os.close(_held)
+            os.read(gone, 1)
+            while time.process_time() < 0.3:
+                pass
+            os._exit(0)
+    """
+    written = tmp_path / "a.cpu"
+    ended = subprocess.run([sys.executable, MEASURED, written, sys.executable, "-c", program])
+    assert ended.returncode == 0
+    assert 0.3 <= float(written.read_text()) < 3
