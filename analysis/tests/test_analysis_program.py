@@ -59,7 +59,7 @@ def test_files_of_a_comparison(tmp_path: Path) -> None:
     assert ActorsResult.model_validate_json((folder / "result.json").read_text()) == result
     table, tex = (folder / "table.md").read_text(), (folder / "table.tex").read_text()
     assert "| ppo_50% and random |" in table
-    assert "| 3, 0, 0 | too few to tell |" in table
+    assert "| 3, 0, 0 | too few samples |" in table
     assert r"ppo\_50\% & 3 &" in tex
     assert "$-$17" in tex
     for text in (table, tex, (folder / "picture.svg").read_text()[:200]):

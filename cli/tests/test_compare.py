@@ -10,8 +10,8 @@ from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic
 
 from mosaic_cli.comparing.plan import comparison_of
 from mosaic_cli.comparing.returns import ActorRecord, environment_notes, pairing_notes, recorded
-from mosaic_cli.comparing.showing import estimate_text
 from mosaic_cli.errors import ValueRefused
+from mosaic_contracts.comparison_words import estimate_text
 from mosaic_contracts.comparisons import ActorReturns, Estimate
 
 OTHER = RUN_ID[:-1] + "W"
@@ -177,8 +177,9 @@ def test_how_an_estimate_reads() -> None:
     """Two digits of the width of its interval; a dash for what is not there."""
     assert estimate_text(Estimate(value=140.96, low=111.2, high=177.4)) == "141 [111, 177]"
     assert estimate_text(Estimate(value=0.956, low=0.942, high=0.97)) == "0.956 [0.942, 0.970]"
-    assert estimate_text(Estimate(value=5.0)) == "5.0"
-    assert estimate_text(None) == "-"
+    assert estimate_text(Estimate(value=5.5)) == "5.5"
+    assert estimate_text(Estimate(value=5.0)) == "5"
+    assert estimate_text(None) == "–"
 
 
 def test_trainings_are_grouped_by_what_differs(answers: Answers, mosaic: Mosaic) -> None:

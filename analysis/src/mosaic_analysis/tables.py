@@ -4,12 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mosaic_analysis.wording import estimate_text, number_text, pair_verdict
+from mosaic_contracts.comparison_words import estimate_text, number_text
 from mosaic_contracts.comparisons import (
     ActorsResult,
     PairStatistics,
     ResamplingFacts,
-    SamenessResult,
     TrainingResult,
 )
 
@@ -75,17 +74,6 @@ def method_text(facts: ResamplingFacts) -> str:
     )
 
 
-def sameness_text(result: SamenessResult) -> str:
-    """Return the outcome of the test in a sentence."""
-    first, second = result.episodes
-    if result.p_value is None:
-        return f"There are too few episodes for a test ({first} and {second})."
-    return (
-        f"Kolmogorov-Smirnov test of {first} and {second} returns: D = {result.statistic:.3f}, "
-        f"p = {result.p_value:.3g}."
-    )
-
-
 def _actors(result: ActorsResult) -> TextTable:
     has_gap = any(actor.optimality_gap is not None for actor in result.actors)
     heads = ["actor", "episodes", "mean", "IQM", "median", "lowest", "highest"]
@@ -115,7 +103,7 @@ def _pairs(title: str, pairs: Sequence[PairStatistics]) -> TextTable:
         if is_paired:
             counts = (pair.wins, pair.ties, pair.losses)
             row.append("not paired" if not pair.seeds else ", ".join(map(str, counts)))
-        rows.append([*row, pair_verdict(pair)])
+        rows.append([*row, pair.verdict])
     return TextTable(title, heads, rows)
 
 

@@ -7,9 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli.output import out
-from mosaic_contracts.comparisons import ActorsResult, Estimate, PairStatistics, TrainingResult
-
-_DECIMALS = 4
+from mosaic_contracts.comparison_words import estimate_text
+from mosaic_contracts.comparisons import ActorsResult, PairStatistics, TrainingResult
 
 
 def print_actors(result: ActorsResult) -> None:
@@ -51,26 +50,6 @@ def print_trainings(result: TrainingResult) -> None:
     _print_notes(result.notes, result.resampling.confidence)
 
 
-def estimate_text(found: Estimate | None) -> str:
-    """Return `value [low, high]`, with two digits of the interval's width."""
-    if found is None or found.value is None:
-        return "-"
-    width = None if found.low is None or found.high is None else found.high - found.low
-    decimals = _decimals(width if width else found.value)
-    if found.low is None and found.high is None:
-        return f"{found.value:,.{decimals}f}"
-    low, high = ("-" if end is None else f"{end:,.{decimals}f}" for end in (found.low, found.high))
-    return f"{found.value:,.{decimals}f} [{low}, {high}]"
-
-
-def _decimals(size: float) -> int:
-    """Decimals that show two digits of a number of this size."""
-    decimals = 0
-    while decimals < _DECIMALS and 0 < abs(size) * 10**decimals < 10:
-        decimals += 1
-    return decimals
-
-
 def _print_pairs(pairs: Sequence[PairStatistics]) -> None:
     if not pairs:
         return
@@ -81,14 +60,9 @@ def _print_pairs(pairs: Sequence[PairStatistics]) -> None:
         row = [pair.first, pair.second, *([pair.environment or "all, in scores"] * several)]
         row += [estimate_text(pair.mean_difference), estimate_text(pair.improvement)]
         row.append(str(pair.seeds) if pair.seeds else "not paired")
-        table.add_row(*row, _verdict(pair))
+        style = "yellow" if pair.higher is None else "green"
+        table.add_row(*row, Text(pair.verdict, style))
     out.print(table)
-
-
-def _verdict(pair: PairStatistics) -> Text:
-    if pair.higher is not None:
-        return Text(f"{pair.higher} is higher", "green")
-    return Text("no clear difference" if pair.is_decidable else "too few to tell", "yellow")
 
 
 def _print_notes(notes: Sequence[str], confidence: float) -> None:

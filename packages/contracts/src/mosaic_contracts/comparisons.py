@@ -272,6 +272,13 @@ class PairStatistics(PeerModel):
             return None
         return self.first if low > 0 else self.second
 
+    @property
+    def verdict(self) -> str:
+        """What the interval of the mean difference says, in words."""
+        if not self.is_decidable:
+            return "too few samples"
+        return "no clear difference" if self.higher is None else f"{self.higher} is higher"
+
 
 class ActorsResult(PeerModel):
     """Result of an `ActorsDocument`."""

@@ -1,8 +1,8 @@
-"""Numbers and verdicts as text."""
+"""Figures of comparisons as text."""
 
 import math
 
-from mosaic_contracts.comparisons import Estimate, PairStatistics
+from mosaic_contracts.comparisons import Estimate
 
 _MOST_DECIMALS = 4
 
@@ -16,13 +16,15 @@ def number_text(value: float | None, decimals: int | None = None) -> str:
     return f"{value:,.{decimals}f}"
 
 
-def estimate_text(found: Estimate, decimals: int | None = None) -> str:
+def estimate_text(found: Estimate | None, decimals: int | None = None) -> str:
     """Return `value [low, high]`, with the decimals that the width of the interval deserves.
 
     Args:
-        found: without an interval only the value is said.
+        found: without an interval only the value is returned; None is a dash.
         decimals: None: two digits of the interval's width.
     """
+    if found is None:
+        return number_text(None)
     ends = (found.low, found.high)
     if decimals is None:
         decimals = _decimals_of(found)
@@ -30,13 +32,6 @@ def estimate_text(found: Estimate, decimals: int | None = None) -> str:
         return number_text(found.value, decimals)
     low, high = (number_text(end, decimals) for end in ends)
     return f"{number_text(found.value, decimals)} [{low}, {high}]"
-
-
-def pair_verdict(pair: PairStatistics) -> str:
-    """Return what the interval of the mean difference says."""
-    if not pair.is_decidable:
-        return "too few to tell"
-    return "no clear difference" if pair.higher is None else f"{pair.higher} is higher"
 
 
 def _decimals_of(found: Estimate) -> int:
