@@ -13,9 +13,9 @@ Statistic = Callable[..., Floats]
 
 _BATCH = 1000
 """Resamples in memory at once."""
-_COVERAGE = ((3, 75), (5, 83), (10, 90), (15, 91))
+_COVERAGE = ((3, 75), (5, 84), (10, 92), (15, 92))
 """Number of samples, and how often an interval that says 95 % then holds the true mean: measured for normal returns
-(docs/compare.md#too-few-seeds)."""
+by `benchmarks/interval_coverage.py` (docs/compare.md#too-few-seeds)."""
 
 
 def estimate(
