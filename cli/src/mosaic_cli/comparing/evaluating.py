@@ -11,6 +11,7 @@ from mosaic_cli.evaluations import random_spec, read_result
 from mosaic_cli.output import err, say
 from mosaic_cli.stopping import stop_all
 from mosaic_client import AsyncClient, Client, MosaicProblem, reading
+from mosaic_client.errors import ClientError
 from mosaic_contracts.comparisons import ComparisonFile
 from mosaic_contracts.evaluations import EvaluationResult
 from mosaic_contracts.live import Events, RunChanged, Snapshot
@@ -106,6 +107,9 @@ def evaluate_all(
     except KeyboardInterrupt:
         _stop(client, evaluations)
         raise
+    except ClientError:
+        _say_going_on(evaluations)
+        raise
     return evaluations
 
 
@@ -132,10 +136,13 @@ def _started(
 
 
 async def _follow_all(client: Client, waiting: Sequence[ActorEvaluation], episodes: int) -> None:
-    with _bars(waiting, episodes) as progress:
-        async with AsyncClient(client.location) as stack, asyncio.TaskGroup() as tasks:
-            for number, evaluation in enumerate(waiting):
-                tasks.create_task(_follow(stack, evaluation, progress, number))
+    try:
+        with _bars(waiting, episodes) as progress:
+            async with AsyncClient(client.location) as stack, asyncio.TaskGroup() as tasks:
+                for number, evaluation in enumerate(waiting):
+                    tasks.create_task(_follow(stack, evaluation, progress, number))
+    except ExceptionGroup as faults:
+        raise faults.exceptions[0] from faults  # the same for each run: the stack does not answer
 
 
 async def _follow(
@@ -197,6 +204,15 @@ def _stop(client: Client, evaluations: Sequence[ActorEvaluation]) -> None:
         run for run in (reading.run(client, run_id) for run_id in ids) if not run.state.is_final
     ]
     stop_all(client, live)
+
+
+def _say_going_on(evaluations: Sequence[ActorEvaluation]) -> None:
+    ids = [each.run.run_id for each in evaluations if each.run is not None and not each.is_reused]
+    if ids:
+        say(
+            f"The evaluations that were started go on: {', '.join(ids)}. The same command takes the results of those "
+            "that have ended by then."
+        )
 
 
 def result_of(client: Client, evaluation: ActorEvaluation) -> EvaluationResult | None:
