@@ -53,7 +53,7 @@ def run_exporter(
     order = ExportOrder(stack=address, export=export)
     # it ends when its standard input is closed, so also when this program is killed
     with subprocess.Popen(
-        exporter_argv(python), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        exporter_argv(python), stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
     ) as program:
         try:
             answer = _followed(program, order, words)
