@@ -1,6 +1,6 @@
 """`/runs` and `/queue`: submit, check, list, show, change, stop, archive; `/preflight`."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
@@ -10,7 +10,7 @@ from mosaic_contracts.branches import ForkRequest
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.preflight import PreflightReport
-from mosaic_contracts.runs import RunPage, RunView
+from mosaic_contracts.runs import RunPage, RunRecord, RunView
 from mosaic_contracts.services import (
     CloneOrder,
     DeleteRequest,
@@ -23,12 +23,15 @@ from mosaic_contracts.services import (
     SubmitRequest,
 )
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.verbs import ServiceVerb
 from mosaic_contracts.worker import CheckReport
 from mosaic_gateway.api.deps import JsonBody, RunId, ServicesDep, json_reply
 from mosaic_gateway.api.openapi import body_of
 from mosaic_gateway.runs.query import RunQuery
+from mosaic_gateway.services import Services
 
 router = APIRouter(tags=["runs"])
+KeyedT = TypeVar("KeyedT", SubmitRequest, CloneOrder, PlayOrder, ForkOrder)
 
 IdempotencyKey = Annotated[
     str | None, Header(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")
@@ -64,9 +67,7 @@ async def submit_run(
 ) -> Response:
     """Start a run."""
     request = SubmitRequest(spec=spec, idempotency_key=idempotency_key)
-    return created(
-        *await services.runs.start(verbs.SUBMIT, request, may_exist=idempotency_key is not None)
-    )
+    return await _started(services, verbs.SUBMIT, request)
 
 
 @router.post("/runs/check", response_model=CheckReport, openapi_extra=body_of(RunSpec))
@@ -145,9 +146,7 @@ async def clone_run(
 ) -> Response:
     """Start a new run like this one but for what is given; this one becomes its parent."""
     request = CloneOrder(run_id=run_id, clone=clone, idempotency_key=idempotency_key)
-    return created(
-        *await services.runs.start(verbs.CLONE, request, may_exist=idempotency_key is not None)
-    )
+    return await _started(services, verbs.CLONE, request)
 
 
 @router.post(
@@ -162,9 +161,7 @@ async def play_run(
 ) -> Response:
     """Start a run that shows what this one has learned; this one becomes its parent."""
     request = PlayOrder(run_id=run_id, play=play, idempotency_key=idempotency_key)
-    return created(
-        *await services.runs.start(verbs.PLAY, request, may_exist=idempotency_key is not None)
-    )
+    return await _started(services, verbs.PLAY, request)
 
 
 @router.post(
@@ -179,9 +176,7 @@ async def fork_run(
 ) -> Response:
     """Start a run that goes on from a step of one of this run's episodes; this one becomes its parent."""
     request = ForkOrder(run_id=run_id, fork=fork, idempotency_key=idempotency_key)
-    return created(
-        *await services.runs.start(verbs.FORK, request, may_exist=idempotency_key is not None)
-    )
+    return await _started(services, verbs.FORK, request)
 
 
 @router.delete("/runs/{run_id}", response_model=RunView)
@@ -197,3 +192,11 @@ async def delete_run(
 async def restore_run(services: ServicesDep, run_id: RunId) -> Response:
     """Restore an archived run."""
     return json_reply(await services.runs.change(verbs.RESTORE, RunRequest(run_id=run_id)))
+
+
+async def _started(
+    services: Services, verb: ServiceVerb[KeyedT, RunRecord], request: KeyedT
+) -> Response:
+    """Start a run; with an idempotency key it may be there already."""
+    may_exist = request.idempotency_key is not None
+    return created(*await services.runs.start(verb, request, may_exist=may_exist))
