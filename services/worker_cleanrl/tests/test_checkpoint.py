@@ -1,5 +1,6 @@
 """What a checkpoint holds, for scripts that have more than PPO and DQN have."""
 
+import hashlib
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,8 @@ def test_a_state_survives_safe_loading(tmp_path: Path, make_spec: Any) -> None:
     }
     path = tmp_path / "state.pt"
     save_state(collect_state(make_spec(), 12, variables), path)
-    state = load_state(path)
+    state, digest = load_state(path)
+    assert digest == hashlib.sha256(path.read_bytes()).hexdigest()
     assert list(state["networks"]) == ["actor"]
     assert torch.equal(state["networks"]["actor"]["weight"], actor.weight)
     assert list(state["optimizers"]) == ["optimizer"]
@@ -59,7 +61,7 @@ def test_normalizer_statistics_are_kept(tmp_path: Path, make_spec: Any) -> None:
     envs.step([0, 1])
     path = tmp_path / "state.pt"
     save_state(collect_state(make_spec(), 2, {"envs": envs}), path)
-    normalizers = load_state(path)["normalizers"]
+    normalizers = load_state(path).state["normalizers"]
     assert set(normalizers) == {
         f"envs.{index}.{name}" for index in (0, 1) for name in ("obs_rms", "return_rms")
     }

@@ -61,7 +61,7 @@ class SeededEpisodes:
             plan.saved.arguments,
             lambda _name: wrapped(self._totals),
         )
-        state = load_state(Path(plan.checkpoint))
+        state, self.checkpoint_sha256 = load_state(Path(plan.checkpoint))
         freeze_normalizer(self._env, state["normalizers"])
         self._policy = build_policy(plan.script, module, self._env, state, sampled=plan.sampled)
         self._seed = spec.seed

@@ -3,11 +3,10 @@
 Never imports torch when it is imported.
 """
 
-import hashlib
 import sys
 from contextlib import ExitStack
 from itertools import count
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mosaic_contracts.evaluations import EVALUATION_RESULT, EvaluationResult, mean_and_error
 from mosaic_contracts.play import PlayInput
@@ -17,7 +16,7 @@ from mosaic_gymkit.play.keymap import KeyMap
 from mosaic_gymkit.play.loop import PlayLoop
 from mosaic_gymkit.play.prefix import EpisodePrefix
 from mosaic_gymkit.play.timing import PlayTiming, controls_of
-from mosaic_worker_cleanrl.acting.counting import DecisionCount, EpisodeOutcome
+from mosaic_worker_cleanrl.acting.counting import DecisionCount
 from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_worker_cleanrl.errors import CheckpointRefused
 from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
@@ -25,6 +24,9 @@ from mosaic_worker_cleanrl.plan import ScriptPlan, make_plan
 from mosaic_worker_cleanrl.plan.play import play_facts
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.errors import RunRefused
+
+if TYPE_CHECKING:
+    from mosaic_worker_cleanrl.acting.episodes import SeededEpisodes
 
 _NOT_IN_CONFIG = ("total_steps", "environment", "seed", "record")
 """Facts that the config has anyway."""
@@ -100,19 +102,19 @@ def _act(context: TrainContext, plan: ScriptPlan, run: DecisionCount, person: _P
             begin=None if prefix is None else lambda: prefix.rebuild(episodes),
         )
     if context.spec.kind is RunKind.EVALUATE:
-        _record_result(context, plan, run.global_step, episodes.outcomes)
+        _record_result(context, plan, run.global_step, episodes)
 
 
 def _record_result(
-    context: TrainContext, plan: ScriptPlan, step: int, outcomes: list[EpisodeOutcome]
+    context: TrainContext, plan: ScriptPlan, step: int, episodes: "SeededEpisodes"
 ) -> None:
-    spec, saved = context.spec, plan.saved
+    spec, saved, outcomes = context.spec, plan.saved, episodes.outcomes
     if saved is None:
         raise RunRefused("The plan is not complete")
     mean, error = mean_and_error([each.episode_return for each in outcomes])
     result = EvaluationResult(
         checkpoint=plan.checkpoint,
-        checkpoint_sha256=_digest(Path(plan.checkpoint)),
+        checkpoint_sha256=episodes.checkpoint_sha256,
         algorithm=spec.algorithm,
         environment=spec.environment,
         trained_steps=saved.global_step,
@@ -127,8 +129,3 @@ def _record_result(
     )
     context.telemetry.metrics(step, result.metrics())
     context.telemetry.extra(EVALUATION_RESULT, result.model_dump(mode="json"))
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -3,11 +3,12 @@
 Loading never runs code: tensors, containers and plain values only.
 """
 
+import hashlib
 import io
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -79,19 +80,29 @@ def save_state(state: dict[str, Any], path: Path) -> None:
     path.write_bytes(buffer.getbuffer())
 
 
-def load_state(path: Path) -> dict[str, Any]:
+class LoadedState(NamedTuple):
+    """A state that was read from a file."""
+
+    state: dict[str, Any]
+    sha256: str
+    """Digest of what was read: a training may have put a better checkpoint in the file's place since."""
+
+
+def load_state(path: Path) -> LoadedState:
     """Read a state; no code in the file is run.
 
     Raises:
         CheckpointRefused: the file cannot be read, or holds more than tensors and plain values.
     """
     try:
-        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            file.seek(0)
+            return LoadedState(torch.load(file, map_location="cpu", weights_only=True), digest)
     except (OSError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
         raise CheckpointRefused(
             f"{path.name} was altered after it was written: torch cannot read it ({error}). Take another checkpoint."
         ) from error
-    return state
 
 
 def _named(variables: Mapping[str, Any], kind: type[_T]) -> Iterator[tuple[str, _T]]:

@@ -115,7 +115,7 @@ class ScriptSession:
         """Warm start, where the run names a checkpoint: the networks are there, and nothing has been trained."""
         if not self.plan.checkpoint:
             return
-        taken = begin_with(load_state(Path(self.plan.checkpoint)), self.variables)
+        taken = begin_with(load_state(Path(self.plan.checkpoint)).state, self.variables)
         self.telemetry.log(
             "info",
             f"Warm start from a checkpoint of {taken['steps']:,} steps: weights, optimizers and normalisers are taken "
