@@ -4,13 +4,14 @@ No code in the file is run: of a pickle's names only those are known by which to
 a stand-in here.
 """
 
+import os
 import pickle
 import zipfile
 from collections import OrderedDict
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pydantic import Field, ValidationError
 
@@ -153,11 +154,9 @@ def _members(path: Path) -> bytes:
 
 def _state(data: bytes, path: Path) -> SavedState:
     try:
-        state = _TensorFreeUnpickler(BytesIO(data)).load()
-    except CheckpointRefused as error:
-        raise CheckpointRefused(f"{path.name} {error}") from error
-    except Exception as error:  # a pickle can fail with anything
-        raise _altered(path, f"its contents cannot be read ({type(error).__name__})") from error
+        state = _unpickled(BytesIO(data), path)
+    except _PickleUnreadable as error:
+        raise _altered(path, f"its contents cannot be read ({error})") from error
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         whose = describe_cleanrl_model(state, SavedTensor) or "a PyTorch file of another program."
         raise CheckpointRefused(f"{path.name} is {whose} {_OURS}")
@@ -180,14 +179,34 @@ def _foreign_pickle(path: Path) -> str | None:
     Raises:
         CheckpointRefused: it would run code when it is loaded.
     """
-    try:
-        if path.stat().st_size > _MOST_PICKLE_BYTES:
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size > _MOST_PICKLE_BYTES:
             return None
-        return describe_d3rlpy(_TensorFreeUnpickler(BytesIO(path.read_bytes())).load())
+        try:
+            return describe_d3rlpy(_unpickled(file, path))
+        except _PickleUnreadable:
+            return None
+
+
+def _unpickled(file: BinaryIO, path: Path) -> Any:
+    """Load plain values, with a shape in the place of each tensor.
+
+    Raises:
+        CheckpointRefused: it would run code when it is loaded.
+        _PickleUnreadable: it is damaged, or no pickle.
+    """
+    try:
+        return _TensorFreeUnpickler(file).load()
     except CheckpointRefused as error:
         raise CheckpointRefused(f"{path.name} {error}") from error
-    except Exception:  # noqa: BLE001 - a pickle can fail with anything, and is then no file that is known
-        return None
+    except (
+        Exception
+    ) as error:  # the boundary to a file of unknown origin: a pickle can fail with anything
+        raise _PickleUnreadable(type(error).__name__) from error
+
+
+class _PickleUnreadable(ValueError):
+    """A pickle cannot be loaded; the message names the error."""
 
 
 class _TensorFreeUnpickler(pickle.Unpickler):
