@@ -14,13 +14,13 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 
 from mosaic_contracts.worker import EnvironmentOption
 from mosaic_gymkit.families import ATARI
+from mosaic_gymkit.play.timing import CONSOLE_FPS
 
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 _NOT_OFFERED = frozenset({"render_mode", "game", "obs_type", "sound_obs", "verbose", "xml_file"})
 """Arguments that the worker sets, and those that change nothing that a person sees."""
 _OBSERVED = ("_in_observation", "_from_observation")
 """How arguments end that change the observation alone."""
-_ATARI_FRAMES_PER_S = 60.0
 
 
 class EntryPoint:
@@ -42,7 +42,7 @@ class EntryPoint:
         """Return the steps per second at which it is meant to be seen; None: it does not say so."""
         if str(self._spec.entry_point).startswith(ATARI):
             skipped = self._spec.kwargs.get("frameskip", 1)
-            return _ATARI_FRAMES_PER_S / skipped if isinstance(skipped, int) else None
+            return CONSOLE_FPS / skipped if isinstance(skipped, int) else None
         rate = (getattr(self._creator, "metadata", None) or {}).get("render_fps")
         return float(rate) if isinstance(rate, int | float) and rate > 0 else None
 

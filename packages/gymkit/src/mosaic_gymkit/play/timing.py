@@ -11,7 +11,7 @@ from mosaic_gymkit.families import is_atari
 from mosaic_gymkit.play.keymap import KeyMap
 from mosaic_gymkit.play.known_keys import has_turns, meanings
 
-_CONSOLE_FPS = 60
+CONSOLE_FPS = 60
 """Frames per second of an Atari console."""
 LEAVE_S = 60.0
 """Seconds without anybody after which a play that waits for a person ends, where the run says nothing else."""
@@ -62,7 +62,7 @@ def own_rate(env: gymnasium.Env[Any, Any]) -> float:
     """Return the steps per second at which an environment is meant to be seen."""
     if is_atari(env.spec):
         skipped = getattr(env.unwrapped, "_frameskip", 1)
-        return _CONSOLE_FPS / (skipped if isinstance(skipped, int) else 4)
+        return CONSOLE_FPS / (skipped if isinstance(skipped, int) else 4)
     return render_fps(env.unwrapped)
 
 

@@ -68,7 +68,8 @@ class EpisodeSeries:
         self, episode: EpisodeLines, env: gymnasium.Env[Any, Any], telemetry: Telemetry
     ) -> ReplayResult:
         is_wanted = episode.episode >= self._first
-        rebuilt = RebuiltEpisode(lambda: env, ReplayRecord(self._record.config, [episode]))
+        part = ReplayRecord(self._record.config, [episode])
+        rebuilt = RebuiltEpisode(lambda: env, part)
 
         def on_step(moment: RebuiltMoment) -> None:
             if is_wanted and self._source.observations:
@@ -77,7 +78,6 @@ class EpisodeSeries:
 
         named = {"episode": episode.episode, "from_episode": None}
         source = self._source.model_copy(update=named)
-        part = ReplayRecord(self._record.config, [episode])
         return compare_episode(rebuilt, part, source, on_step)
 
 
