@@ -1,11 +1,9 @@
 """Stacks for the tests that cross services, and a place for what they measured on the way."""
 
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from stack_under_test import StackUnderTest
+from stack_under_test import StackUnderTest, running_stack
 
 TIMEOUT_S = 300
 """Time limit of a test that starts a whole stack."""
@@ -27,14 +25,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[StackUnderTest]:
-    """A whole stack, shared by the tests of one module; nothing of it may be left afterwards."""
-    with tempfile.TemporaryDirectory(prefix="mosaic-test-") as folder:
-        under_test = StackUnderTest(Path(folder))
-        try:
-            under_test.start()
-            yield under_test
-        finally:
-            under_test.stop()
+    """A whole stack, shared by the tests of one module."""
+    with running_stack() as under_test:
+        yield under_test
 
 
 @pytest.fixture

@@ -8,8 +8,10 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -249,3 +251,15 @@ def last_json(text: str) -> dict[str, object]:
     found = json.loads(text)
     assert isinstance(found, dict)
     return found
+
+
+@contextmanager
+def running_stack() -> Iterator[StackUnderTest]:
+    """A whole stack in a folder of its own; nothing of it may be left afterwards."""
+    with tempfile.TemporaryDirectory(prefix="mosaic-test-") as folder:
+        under_test = StackUnderTest(Path(folder))
+        try:
+            under_test.start()
+            yield under_test
+        finally:
+            under_test.stop()

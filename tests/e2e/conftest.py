@@ -1,11 +1,9 @@
 """One stack for the tests of this folder, and one training that they look at."""
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from stack_under_test import StackUnderTest
+from stack_under_test import StackUnderTest, running_stack
 
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
@@ -15,14 +13,9 @@ STEPS = 6_144
 
 @pytest.fixture(scope="session")
 def stack() -> Iterator[StackUnderTest]:
-    """A whole stack; nothing of it may be left afterwards."""
-    with tempfile.TemporaryDirectory(prefix="mosaic-test-") as folder:
-        under_test = StackUnderTest(Path(folder))
-        try:
-            under_test.start()
-            yield under_test
-        finally:
-            under_test.stop()
+    """A whole stack, shared by the tests of this folder."""
+    with running_stack() as under_test:
+        yield under_test
 
 
 @pytest.fixture(scope="session")

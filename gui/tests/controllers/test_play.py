@@ -40,7 +40,7 @@ class Played(Watched):
         known = {"timing": "real_time", "rate": 50.0, "keys": KEYS}
         known |= {"meanings": {"left": "left", "right": "right"}, "default_keys": KEYS}
         self.configure(play=known | controls)
-        self.tell(actor=0 if controls.get("has_policy") else 1)
+        self.report(actor=0 if controls.get("has_policy") else 1)
         qtbot.waitUntil(lambda: self.ops()[-1:] == ["watch"], timeout=WAIT_MS)
         self.play.capture_soon()
         self.show(qtbot, actor=1, **raw(4, 4))
@@ -52,7 +52,7 @@ class Played(Watched):
         super().configure(**config)
         self._look()
 
-    def tell(self, **state: Any) -> None:
+    def report(self, **state: Any) -> None:
         """The worker says what the play waits for."""
         at = len(self.store.followed[RUN].extras) + int(time.monotonic() * 1e3)
         known = {"paused": False, "waiting": False, "over": False, "rate": 50.0, "input": 0}
@@ -309,11 +309,11 @@ def test_control_is_taken_from_a_policy_and_given_back(hybrid: Played) -> None:
     assert (actor.text(), actor.isHidden()) == ("Take over", False)
     hybrid.down("T")
     assert (actor.text(), hybrid.view.canvas.notice) == ("Give back", "")
-    hybrid.tell(actor=1)
+    hybrid.report(actor=1)
     hybrid.view.canvas.clearFocus()
     assert hybrid.view.canvas.notice == "Click to play"
     actor.click()
-    hybrid.tell(actor=0)
+    hybrid.report(actor=0)
     assert hybrid.view.canvas.notice == "The agent acts\nClick to act too"
     assert [said["do"] for said in hybrid.acts(2)] == ["take", "give"]
     fps = [said["fps"] for said in hybrid.stub.asked if said["op"] == "watch"]

@@ -217,7 +217,7 @@ def _newest_best(announced: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_the_best_policy_is_kept(runs: Any) -> None:
     """One file holds the policy with the highest mean of 20 returns, is seldom written, and says that mean."""
-    for level in ("episodes", "metrics"):  # at `metrics` the script's own curve tells the returns
+    for level in ("episodes", "metrics"):  # at `metrics` returns come from the script's own metric
         announced = of_type(runs("ppo", level).events, "checkpoint")
         best = [each for each in announced if each["reason"] == "best"]
         assert {each["path"] for each in best} == {"checkpoints/best.pt"}
