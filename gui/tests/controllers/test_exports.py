@@ -19,14 +19,19 @@ from mosaic_gui.viewmodels.exports import ExportModel
 
 EPISODE = EpisodeRef(run_id=run_id(0), attempt=1, env=0, episode=3)
 PROGRAM = """#!{python}
-import json, sys
+import json, os, sys
 order = json.loads(sys.stdin.readline())
 json.dump(order, open({seen!r}, "w"))
-for said in {says!r}:
+for said in {says!r}[: -1 if {late!r} else None]:
     print(json.dumps(said), flush=True)
 if {waits!r}:
     sys.stdin.read()
     sys.exit(130)
+if {killed!r}:
+    os.kill(os.getpid(), 9)
+if {late!r}:
+    sys.stdin.read()
+    print(json.dumps({says!r}[-1]), flush=True)
 sys.exit({code!r})
 """
 SETUP = """#!{python}
@@ -58,10 +63,27 @@ class Bench:
         self.exports.session = cast(StreamSession, SimpleNamespace(location=location))
         self.video = VideoExport(episode=EPISODE, target=str(folder / "a.mp4"))
 
-    def install(self, *says: dict[str, Any], code: int = 0, waits: bool = False) -> None:
-        """Make the exporter's environment, with a program that says this."""
-        seen = str(self.folder / "seen.json")
-        text = PROGRAM.format(python=sys.executable, seen=seen, says=says, waits=waits, code=code)
+    def install(
+        self,
+        *says: dict[str, Any],
+        code: int = 0,
+        waits: bool = False,
+        killed: bool = False,
+        late: bool = False,
+    ) -> None:
+        """Make the exporter's environment, with a program that says this.
+
+        `late`: the last of it comes once the export is cancelled.
+        """
+        text = PROGRAM.format(
+            python=sys.executable,
+            seen=str(self.folder / "seen.json"),
+            says=says,
+            waits=waits,
+            killed=killed,
+            late=late,
+            code=code,
+        )
         self._write(self.folder / "venvs" / "exporter" / "bin" / "python", text)
 
     def install_setup(self, code: int) -> None:
@@ -165,6 +187,27 @@ def test_an_exporter_that_breaks_is_said(bench: Bench, qtbot: QtBot) -> None:
     bench.install(code=9)
     bench.exports.start(bench.video)
     assert "ended with exit code 9" in ended(bench, qtbot)[0]
+
+
+def test_an_exporter_that_is_killed_is_said(bench: Bench, qtbot: QtBot) -> None:
+    """The signal, and where an unfinished file may be."""
+    bench.install(PROGRESS, killed=True)
+    bench.exports.start(bench.video)
+    words, act = ended(bench, qtbot)
+    assert "ended by SIGKILL" in words
+    assert str(bench.folder) in words
+    assert act == "Try again"
+
+
+def test_an_export_that_was_done_before_it_is_cancelled_is_reported(
+    bench: Bench, qtbot: QtBot
+) -> None:
+    """Its file is there, and is not denied."""
+    bench.install(PROGRESS, VIDEO, late=True)
+    bench.exports.start(bench.video)
+    qtbot.waitUntil(lambda: bench.model.share == 0.5, timeout=TIMEOUT_MS)
+    bench.exports.cancel()
+    assert ended(bench, qtbot)[0].startswith(f"a.mp4 is in {bench.folder}.")
 
 
 def test_a_cancelled_export_ends_and_says_so(bench: Bench, qtbot: QtBot) -> None:

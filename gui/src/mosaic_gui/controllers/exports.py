@@ -16,8 +16,10 @@ from mosaic_contracts.exports import (
     StackAddress,
     StepsExport,
     VideoExport,
+    datasets_folder,
     exporter_argv,
 )
+from mosaic_contracts.linux_signals import signal_name
 from mosaic_contracts.terminal import strip_controls
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.run_actions import Say
@@ -156,7 +158,7 @@ class ExportController(Controller):
         if error is QProcess.ProcessError.FailedToStart and self._process is not None:
             self._leave(self._process.errorString())
 
-    def _on_finished(self, code: int) -> None:
+    def _on_finished(self, code: int, status: QProcess.ExitStatus) -> None:
         process = self._process
         if process is None:
             return
@@ -166,7 +168,15 @@ class ExportController(Controller):
             process.deleteLater()
             self._run_exporter()
             return
-        if self._is_set_up:
+        was_killed = status is QProcess.ExitStatus.CrashExit
+        if self._is_set_up and was_killed:
+            # Qt gives the number of the signal as the exit code
+            problem = tr(
+                "The exporter was ended by {signal}. An unfinished file of it may be left in {folder}.",
+                signal=signal_name(code),
+                folder=self._folder,
+            )
+        elif self._is_set_up:
             problem = self._answer.problem or tr(
                 "The exporter ended with exit code {code}. {output}",
                 code=code,
@@ -176,6 +186,8 @@ class ExportController(Controller):
             output = strip_controls(self._printed.decode(errors="replace") + "\n" + faults)
             problem = tr("The exporter cannot be set up: {why}", why=last_words(output))
         has_succeeded = self._is_set_up and not self._answer.problem and code == 0
+        if self._is_cancelled and not has_succeeded and not (self._is_set_up and was_killed):
+            problem = tr("Export cancelled; nothing was left.")
         self._leave("" if has_succeeded else problem)
 
     def _leave(self, problem: str) -> None:
@@ -185,8 +197,8 @@ class ExportController(Controller):
             self._process.deleteLater()
         self._process = None
         self._model.take_end()
-        if self._is_cancelled:
-            self._say(tr("Export cancelled; nothing was left."), "", None)
+        if problem and self._is_cancelled:
+            self._say(problem, "", None)
         elif problem:
             again = partial(self.start, self._export) if self._export is not None else None
             self._say(problem, tr("Try again"), again)
@@ -210,9 +222,9 @@ class ExportController(Controller):
         if self._answer.dataset is not None:
             return Path(self._answer.dataset.folder)
         export = self._export
-        return (
-            Path(export.target).parent if not isinstance(export, DatasetExport | None) else Path()
-        )
+        if isinstance(export, DatasetExport | None):
+            return datasets_folder()
+        return Path(export.target).parent
 
     def _show(self, folder: Path) -> None:
         if not self._open(QUrl.fromLocalFile(str(folder))):
