@@ -188,6 +188,8 @@ def test_commands_have_keys_and_buttons(qtbot: QtBot, played: Played) -> None:
     bar.seed.setText("-1")
     qtbot.mouseClick(bar.reset, Qt.MouseButton.LeftButton)
     assert bar.seed.property("wrong")
+    played.report()
+    assert (bar._refusal.whole(), bar._refusal.isHidden()) == ("at least 0", False)
     bar.seed.setText("0")
     qtbot.mouseClick(bar.reset, Qt.MouseButton.LeftButton)
     slider = played.view.findChild(QSlider)

@@ -30,6 +30,8 @@ class PlayBar(QWidget):
         self.setObjectName("play.bar")
         self._model = model
         self._is_paused: bool | None = None
+        self._seed_fault = ""
+        """What is wrong with the typed seed; empty: nothing."""
         self.pause = self._make("", PlayerCommand.PAUSE, self._on_pause)
         self.step = self._make("step_forward", PlayerCommand.STEP, self._on_step)
         self.reset = self._make("reset", PlayerCommand.RESET, self._on_reset)
@@ -49,6 +51,7 @@ class PlayBar(QWidget):
         """Show what has an effect now."""
         model, status = self._model, self._model.status
         self.setVisible(model.is_played or bool(model.refusal))
+        self._show_problem()
         has_clock = model.has_clock
         if self._is_paused is not status.paused:
             self._is_paused = status.paused
@@ -71,8 +74,6 @@ class PlayBar(QWidget):
         self.actor.setToolTip(f"{self.actor.text()} ({cap_text(key)})" if key else "")
         self._acts.setVisible(has_agent)
         self._acts.setText(tr("You act") if model.person_acts else tr("The agent acts"))
-        self._refusal.set_whole(model.refusal)
-        self._refusal.setVisible(bool(model.refusal))
 
     def _arrange(self) -> None:
         row = QHBoxLayout()
@@ -156,8 +157,13 @@ class PlayBar(QWidget):
         if self.seed.property("wrong") is not bool(fault):
             self.seed.setProperty("wrong", bool(fault))
             restyle(self.seed)
-        self._refusal.set_whole(fault)
-        self._refusal.setVisible(bool(fault))
+        self._seed_fault = fault
+        self._show_problem()
+
+    def _show_problem(self) -> None:
+        words = self._model.refusal or self._seed_fault
+        self._refusal.set_whole(words)
+        self._refusal.setVisible(bool(words))
 
     def _show_rate(self, rate: float) -> None:
         self.rate.blockSignals(True)
