@@ -6,9 +6,11 @@ from PyQt6 import sip
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QApplication, QComboBox, QPushButton
 from pytestqt.qtbot import QtBot
-from tests.specimen import worker
+from tests.play_specimen import PLAYED, fill_play
+from tests.specimen import run, worker
 
 from mosaic_contracts.services import WorkerEntries
+from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.agents import Mode, Way
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
@@ -122,6 +124,22 @@ def test_ones_own_layout_comes_back_at_the_next_start(
     again.layouts.remove("Two monitors/left")
     assert again.layouts.own == []
     end(again)
+
+
+def test_a_play_gives_the_layout_back_when_it_ends(client: DesktopClient) -> None:
+    """Its log is looked for when it has failed; a layout that was chosen meanwhile stays."""
+    client.layouts.apply(TRAIN)
+    before = seen(client)
+    fill_play(client)
+    assert [name for name, shown in seen(client).items() if shown] == ["stage"]
+    spec = client.watch.run.spec.model_dump(mode="json")  # type: ignore[union-attr]
+    failed = run(PLAYED, RunState.FAILED, revision=5, spec=spec)
+    client._on_tick(client.store.take_runs([failed]))
+    assert seen(client) == before
+    client.layouts.apply(REPLAY)
+    chosen = seen(client)
+    client._on_tick(client.store.take_runs([failed.model_copy(update={"revision": 6})]))
+    assert seen(client) == chosen
 
 
 def test_a_layout_of_other_panels_is_refused_and_said(

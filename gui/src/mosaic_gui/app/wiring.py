@@ -199,6 +199,7 @@ class Wiring(QObject):
         parts.trash_runs.restore_wanted.connect(parts.run_actions.restore)
         parts.trained.play_wanted.connect(parts.run_actions.play)
         parts.play_starter.started.connect(self._on_play_started)
+        parts.watch.run_changed.connect(self._on_run_changed)
         parts.play_start.said.connect(parts.say)
         parts.downloads.video_here.connect(self._on_video)
         parts.preferences.settings_changed.connect(self._on_settings)
@@ -287,6 +288,12 @@ class Wiring(QObject):
     def _on_play_started(self, run: RunView) -> None:
         self.navigator.open_play(run.run_id)
         self._parts.play.capture_soon()
+
+    def _on_run_changed(self) -> None:
+        """A play that has ended gives the layout back: its log and episodes are in panels."""
+        run = self._parts.watch.run
+        if run is not None and run.state.is_final:
+            self._parts.layouts.take_back()
 
     def _on_launched(self, run: RunView) -> None:
         self._parts.preferences.keep(self._parts.launch, self._parts.trained)

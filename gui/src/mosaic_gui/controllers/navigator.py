@@ -42,7 +42,7 @@ class RunNavigator(QObject):
         self._open(run_ids)
 
     def open_play(self, run_id: str) -> None:
-        """Watch a play: the environment alone, until another run is opened."""
+        """Watch a play: the environment alone, until it ends or another run is opened."""
         self._open([run_id])
         self._layouts.lend(HUMAN)
 

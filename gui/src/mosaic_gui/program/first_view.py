@@ -2,6 +2,7 @@
 
 from PyQt6.QtCore import QObject
 
+from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunKind
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.controllers.session import StreamSession
@@ -52,7 +53,7 @@ class FirstView(QObject):
         client = self._client
         if not self._arguments.watch:
             client.navigator.open_runs([run_id])
-        elif client.store.runs[run_id].spec.kind is RunKind.PLAY:
+        elif _is_under_way(client.store.runs[run_id]):
             client.navigator.open_play(run_id)
             client.play.capture_soon()
         else:
@@ -66,3 +67,8 @@ class FirstView(QObject):
             stage.changed.disconnect(self._choose_env)
             stage.frame_changed.disconnect(self._choose_env)
             stage.set_env(env)
+
+
+def _is_under_way(run: RunView) -> bool:
+    """Whether a run is a play that has not ended."""
+    return run.spec.kind is RunKind.PLAY and not run.state.is_final
