@@ -58,6 +58,17 @@ def test_a_few_letters_and_return_start_a_play(qtbot: QtBot, shown: Shown) -> No
     assert shown.specs[0][0]["environment"] == CART
 
 
+def test_the_list_grows_while_a_search_is_open(qtbot: QtBot, shown: Shown) -> None:
+    """What was chosen among the matches stays chosen."""
+    search = shown.page.list.search
+    qtbot.keyClicks(search, "-v1")
+    qtbot.keyClick(search, Qt.Key.Key_Down)
+    assert shown.model.environment == LAKE
+    shown.model.consume(shown.store.replace_runs([trained(0, spec={"environment": "Another-v1"})]))
+    assert "Another-v1" in [entry.id for entry in shown.model.entries]
+    assert shown.model.environment == LAKE
+
+
 def test_an_environment_of_ones_own_is_named_by_its_module(qtbot: QtBot, shown: Shown) -> None:
     """It is in no list; the worker says whether its module is there."""
     search = shown.page.list.search

@@ -1,19 +1,13 @@
 """The list of environments that can be played, narrowed by a few letters."""
 
-from PyQt6.QtCore import (
-    QModelIndex,
-    QRegularExpression,
-    QSize,
-    QSortFilterProxyModel,
-    Qt,
-    pyqtSignal,
-)
+from PyQt6.QtCore import QModelIndex, QSize, Qt, pyqtSignal
 from PyQt6.QtGui import QKeyEvent, QStandardItem, QStandardItemModel
 from PyQt6.QtWidgets import QFrame, QLineEdit, QListView, QVBoxLayout
 
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.play_start import PlayEntry, PlayStartModel
+from mosaic_gui.viewmodels.word_filter import WordFilter
 from mosaic_gui.views.text import label
 
 WIDTH, ROW_HEIGHT = 270, 28
@@ -44,9 +38,7 @@ class EnvironmentList(QFrame):
         self.setFixedWidth(WIDTH)
         self._model = model
         self._items = QStandardItemModel(self)
-        self._shown = QSortFilterProxyModel(self)
-        self._shown.setSourceModel(self._items)
-        self._shown.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self._shown = WordFilter(self._items, self)
         self.search = EnvironmentSearch()
         self.search.setObjectName("play.search")
         self.search.setAccessibleName(tr("Search environments"))
@@ -68,7 +60,7 @@ class EnvironmentList(QFrame):
         layout.addWidget(self.search)
         layout.addWidget(self._none)
         layout.addWidget(self.list, 1)
-        self.search.textChanged.connect(self._narrow)
+        self.search.textChanged.connect(self._on_typed)
         self.search.moved.connect(self._move)
         self.search.returnPressed.connect(self._on_return)
         self.list.activated.connect(lambda _index: self.begin_wanted.emit())
@@ -84,11 +76,19 @@ class EnvironmentList(QFrame):
         self._items.clear()
         for entry in self._model.entries:
             self._items.appendRow(_item(entry))
-        self._narrow(self.search.text())
+        self._narrow()
+        self._mark()
 
-    def _narrow(self, words: str) -> None:
-        escaped = [QRegularExpression.escape(word) for word in words.split()]
-        self._shown.setFilterRegularExpression(".*".join(escaped))
+    def _on_typed(self, words: str) -> None:
+        """Choose the first match."""
+        self._narrow()
+        if words and self._shown.rowCount() and not self._own_environment:
+            self.list.setCurrentIndex(self._shown.index(0, 0))
+        else:
+            self._mark()
+
+    def _narrow(self) -> None:
+        self._shown.narrow(self.search.text())
         own = self._own_environment
         has_any = self._shown.rowCount() > 0
         if own:
@@ -100,10 +100,6 @@ class EnvironmentList(QFrame):
         else:
             self._none.setText("" if has_any else tr("No match. module:Id names one of your own."))
         self._none.setVisible(bool(self._none.text()))
-        if words and has_any and not own:
-            self.list.setCurrentIndex(self._shown.index(0, 0))
-        else:
-            self._mark()
 
     @property
     def _own_environment(self) -> str:

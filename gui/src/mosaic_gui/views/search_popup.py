@@ -1,10 +1,11 @@
 """Base of popups that search a list."""
 
-from PyQt6.QtCore import QRegularExpression, QSortFilterProxyModel, Qt
+from PyQt6.QtCore import Qt
 from PyQt6.QtGui import QKeyEvent, QStandardItemModel
 from PyQt6.QtWidgets import QLineEdit, QListView, QVBoxLayout, QWidget
 
 from mosaic_gui.state.language import tr
+from mosaic_gui.viewmodels.word_filter import WordFilter
 from mosaic_gui.views.popup import PanelPopup
 
 
@@ -16,9 +17,7 @@ class SearchPopup(PanelPopup):
         self.setObjectName(name)
         self.setFixedSize(width, height)
         self._items = QStandardItemModel(self)
-        self._shown = QSortFilterProxyModel(self)
-        self._shown.setSourceModel(self._items)
-        self._shown.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self._shown = WordFilter(self._items, self)
         self.field = QLineEdit()
         self.field.setAccessibleName(tr("Search"))
         self.list = QListView()
@@ -39,6 +38,5 @@ class SearchPopup(PanelPopup):
             super().keyPressEvent(event)
 
     def _filter(self, words: str) -> None:
-        escaped = [QRegularExpression.escape(word) for word in words.split()]
-        self._shown.setFilterRegularExpression(".*".join(escaped))
+        self._shown.narrow(words)
         self.list.setCurrentIndex(self._shown.index(0, 0))
