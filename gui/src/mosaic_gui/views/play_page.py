@@ -26,7 +26,7 @@ from mosaic_gui.views.form_field import CalmCombo, FieldRow
 from mosaic_gui.views.form_section import FormSection
 from mosaic_gui.views.how_it_acts import HowItActs
 from mosaic_gui.views.segments import Segments
-from mosaic_gui.views.text import ElidedLabel, button, frame, inside_of_scroll, label
+from mosaic_gui.views.text import ElidedLabel, button, frame, inside_of_scroll, label, restyle
 
 AGENT_WIDTH = 380
 _ENVIRONMENT, _KEYS = "environment", "keys"
@@ -114,10 +114,10 @@ class PlayPage(VisibilityFrame):
         self._joins.setVisible(model.is_hybrid)
         obstacle = model.obstacle or (self.how.fault if is_agent else "")
         self._why.setText(model.refusal or obstacle)
-        self._why.setProperty("kind", "fault" if model.refusal else "small")
-        style = self._why.style()
-        if style is not None:
-            style.polish(self._why)
+        kind = "fault" if model.refusal else "small"
+        if self._why.property("kind") != kind:
+            self._why.setProperty("kind", kind)
+            restyle(self._why)
         self._why.setVisible(bool(self._why.text()))
         self.start.setEnabled(not obstacle)
         self.start.setToolTip(obstacle or tr("Start the play and open it (Ctrl+Return)"))
