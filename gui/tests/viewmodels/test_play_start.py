@@ -195,3 +195,61 @@ def test_agents_without_a_checkpoint_are_no_actors(start: Start) -> None:
 def test_an_agent_is_shown_at_the_rate_of_its_environment(environment: str, pace: float) -> None:
     """By its id, else by another version of it, else at a rate that one can follow."""
     assert watching_pace(environment, [agents(), play_worker()]) == pace
+
+
+def test_a_checkpoint_is_offered_in_its_own_environment(start: Start) -> None:
+    """Also one of a run that still trains; it is chosen as soon as the run's checkpoints are read."""
+    training = run(3, summary=summary(3, checkpoints=1), spec={"environment": LAKE})
+    start.take(trained(0), training)
+    model, wanted = start.model, QSignalSpy(start.model.checkpoints_wanted)
+    assert run_id(3) not in [one.run_id for one in model.others]
+    model.offer_checkpoint(training, "checkpoints/3.pt")
+    assert (model.environment, model.actor, model.run_id) == (LAKE, AGENT, run_id(3))
+    assert (wanted[0], model.wanted) == ([run_id(3)], "checkpoints/3.pt")
+    assert model.trained_in == ""
+    model.choose(run_id(0))
+    assert model.wanted == ""
+
+
+def test_an_agent_of_another_environment_is_tried_and_its_own_one_offered(start: Start) -> None:
+    """The refusal names both; `Switch environment` starts the same checkpoint there."""
+    model = start.model
+    start.take(trained(0), trained(1, spec={"environment": "CartPole-v0"}))
+    model.choose_environment(CART)
+    model.set_actor(AGENT)
+    assert [one.run_id for one in model.others] == [run_id(1)]
+    model.choose(run_id(1))
+    rows = [ArtifactRow(path="checkpoints/final.pt", kind="checkpoint", bytes=1, step=1)]
+    model.take_checkpoints(run_id(1), rows)
+    assert model.trained_in == "CartPole-v0"
+    model.start("checkpoints/final.pt", {"seed": 7})
+    sent = {"seed": 7, "environment": CART}
+    assert start.plays[0] == [run_id(1), "checkpoints/final.pt", sent]
+    finding = {
+        "where": "parameters.checkpoint",
+        "message": "m",
+        "offers": {"environment": "CartPole-v0"},
+    }
+    model.take_refusal("It does not fit.", [finding])
+    assert model.offered == "CartPole-v0"
+    assert "CartPole-v0" in model.refusal
+    assert CART in model.refusal
+    model.switch_environment()
+    assert (model.environment, model.actor, model.offered) == ("CartPole-v0", AGENT, "")
+    assert start.plays[1] == [run_id(1), "checkpoints/final.pt", {"seed": 7}]
+    model.take_refusal("The file is truncated.", [{"where": "parameters.checkpoint", "offers": {}}])
+    assert (model.refusal, model.offered) == ("The file is truncated.", "")
+
+
+def test_a_file_of_another_environment_than_its_run_is_played_where_it_belongs(
+    start: Start,
+) -> None:
+    """The run's record says one environment, and its file another one."""
+    model = start.model
+    start.take(trained(0))
+    model.set_actor(AGENT)
+    model.start("checkpoints/final.pt", {})
+    model.take_refusal("No.", [{"where": "parameters.checkpoint", "offers": {"environment": LAKE}}])
+    model.switch_environment()
+    assert model.environment == LAKE
+    assert start.plays[1] == [run_id(0), "checkpoints/final.pt", {"environment": LAKE}]

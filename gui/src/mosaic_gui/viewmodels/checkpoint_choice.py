@@ -27,6 +27,8 @@ class CheckpointChoice(QObject):
         self.runs: list[RunView] = []
         self.run_id = ""
         self.checkpoints: list[ArtifactRow] = []
+        self.wanted = ""
+        """Path of the checkpoint that is chosen once it is listed; empty: the one that was chosen last."""
 
     @property
     def preset(self) -> dict[str, Any]:
@@ -51,10 +53,16 @@ class CheckpointChoice(QObject):
         """Choose a run, and request its checkpoints."""
         if run_id == self.run_id:
             return
-        self.run_id, self.checkpoints = run_id, []
+        self.run_id, self.checkpoints, self.wanted = run_id, [], ""
         self.checkpoints_changed.emit()
         if run_id:
             self.checkpoints_wanted.emit(run_id)
+
+    def choose_checkpoint(self, run_id: str, path: str) -> None:
+        """Choose a run, and one of its checkpoints."""
+        self.choose(run_id)
+        self.wanted = path
+        self.checkpoints_changed.emit()
 
     def take_checkpoints(self, run_id: str, rows: list[ArtifactRow]) -> None:
         """The files of a run, of which the checkpoints that are there are kept, the newest first."""
@@ -66,9 +74,10 @@ class CheckpointChoice(QObject):
             self.checkpoints_changed.emit()
 
 
-def has_checkpoints(run: RunView) -> bool:
-    """Whether a run has ended and has left checkpoints."""
-    return run.state.is_final and run.summary is not None and run.summary.checkpoints > 0
+def has_checkpoints(run: RunView, *, ended: bool = True) -> bool:
+    """Whether a run has left checkpoints. `ended`: only one that has ended counts."""
+    may_count = run.state.is_final or not ended
+    return may_count and run.summary is not None and run.summary.checkpoints > 0
 
 
 def can_sample(schema: dict[str, Any]) -> bool:

@@ -22,6 +22,8 @@ from mosaic_gui.viewmodels.checkpoint_choice import (
 )
 
 MOST_RECENT = 6
+MOST_OTHERS = 50
+"""Agents that were trained in other environments, the newest first."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,12 @@ class PlayStartModel(CheckpointChoice):
         self.is_starting = False
         self.refusal = ""
         """Why the last start failed."""
+        self.offered = ""
+        """Environment of the checkpoint that was refused in the chosen one; empty: none is offered."""
+        self.others: list[RunView] = []
+        """Runs whose agents were trained in other environments."""
+        self._asked = ""
+        """Run whose checkpoint was asked for, which is listed also while it trains."""
         self.entries: list[PlayEntry] = []
         self._found: dict[str, str] = {}
         """Faults that the stack found, by field of the spec."""
@@ -106,7 +114,7 @@ class PlayStartModel(CheckpointChoice):
         return ""
 
     def _agent_obstacle(self) -> str:
-        if not self.runs:
+        if not self.run_id:
             return tr("No agent has left a checkpoint in this environment yet.")
         if not self.checkpoints:
             return tr("This run has no checkpoint that is still there.")
@@ -170,9 +178,33 @@ class PlayStartModel(CheckpointChoice):
 
     def choose_environment(self, name: str) -> None:
         """Choose an environment; who acted in it last and what was typed for it come back."""
-        if name == self.environment:
+        if name != self.environment:
+            self._asked = ""
+            self._enter(name)
+
+    def offer_checkpoint(self, run: RunView, path: str) -> None:
+        """Choose a checkpoint to act in its own environment."""
+        self._take_checkpoint(run.run_id, path, run.spec.environment)
+
+    def switch_environment(self) -> None:
+        """Choose the environment of the refused checkpoint, and start the play there."""
+        if not self.offered:
             return
-        self.environment, self.refusal, self._found = name, "", {}
+        fields = dict(self._agent_fields)
+        path = str(fields.pop("checkpoint", ""))
+        self._take_checkpoint(self.run_id, path, self.offered)
+        self.start(path, fields)
+
+    def _take_checkpoint(self, run_id: str, path: str, environment: str) -> None:
+        self._asked = run_id
+        self._enter(environment)
+        self.choose_checkpoint(run_id, path)
+        self.actor = AGENT
+        self._list()
+        self.changed.emit()
+
+    def _enter(self, name: str) -> None:
+        self.environment, self.refusal, self.offered, self._found = name, "", "", {}
         known = self.plays.get(name)
         self.form = self._form_of(name)
         self._look(fresh=True)
@@ -185,18 +217,19 @@ class PlayStartModel(CheckpointChoice):
     def set_actor(self, actor: str) -> None:
         """Choose who acts."""
         if actor != self.actor:
-            self.actor, self.refusal = actor, ""
+            self.actor, self.refusal, self.offered = actor, "", ""
             self.changed.emit()
 
     def start(self, checkpoint: str = "", fields: dict[str, Any] | None = None) -> None:
         """Start, if nothing is in the way. `checkpoint`, `fields`: of a play by an agent."""
         if self.obstacle:
             return
-        self.is_starting, self.refusal, self._found = True, "", {}
+        self.is_starting, self.refusal, self.offered, self._found = True, "", "", {}
         self.changed.emit()
         if self.actor == AGENT:
             self._agent_fields = {"checkpoint": checkpoint, **(fields or {})}
-            self.play_wanted.emit(self.run_id, checkpoint, fields or {})
+            away = {"environment": self.environment} if self.trained_in else {}
+            self.play_wanted.emit(self.run_id, checkpoint, {**(fields or {}), **away})
         elif self.form is not None:
             self._send(self.form.spec(self._keys()))
 
@@ -254,7 +287,15 @@ class PlayStartModel(CheckpointChoice):
             self.said.emit(words)  # the same play again: another page is shown
             return
         self.is_starting, self.refusal, self._found = False, words, found
+        self._take_offer(fields)
         self.changed.emit()
+
+    @property
+    def trained_in(self) -> str:
+        """The environment of the chosen agent where that is another one; empty: it is the chosen one."""
+        run = self._store.runs.get(self.run_id)
+        environment = run.spec.environment if run is not None else self.environment
+        return environment if environment != self.environment else ""
 
     @property
     def preset(self) -> dict[str, Any]:
@@ -285,6 +326,18 @@ class PlayStartModel(CheckpointChoice):
         algorithm = self._algorithm_of(run)
         return algorithm.title if algorithm is not None else run.spec.algorithm
 
+    def _take_offer(self, fields: list[dict[str, Any]]) -> None:
+        """Offer the environment in which a refused checkpoint would act."""
+        offers = [one["offers"] for one in fields if isinstance(one.get("offers"), dict)]
+        found = next((each["environment"] for each in offers if each.get("environment")), "")
+        if self.actor == AGENT and found and found != self.environment:
+            self.offered = str(found)
+            self.refusal = tr(
+                "The checkpoint was trained in {trained}. {chosen} is another environment.",
+                trained=self.offered,
+                chosen=self.environment,
+            )
+
     def _send(self, spec: dict[str, Any]) -> None:
         self._sent = spec
         self.start_wanted.emit(spec)
@@ -309,7 +362,7 @@ class PlayStartModel(CheckpointChoice):
         return known.keys_for(text) if known is not None else ""
 
     def _edited(self) -> None:
-        self.refusal, self._found = "", {}
+        self.refusal, self.offered, self._found = "", "", {}
         self.changed.emit()
 
     def _memory(self, environment: str) -> PlayMemory:
@@ -355,15 +408,20 @@ class PlayStartModel(CheckpointChoice):
 
     def _look(self, *, fresh: bool = False) -> None:
         """Update the runs whose agents can act in the chosen environment."""
-        runs = [run for run in self._agents() if run.spec.environment == self.environment]
-        runs.sort(key=lambda run: run.run_id, reverse=True)
-        if runs == self.runs and not fresh:
+        agents = sorted(self._agents(), key=lambda run: run.run_id, reverse=True)
+        runs = [run for run in agents if run.spec.environment == self.environment]
+        others = [run for run in agents if run.spec.environment != self.environment]
+        others = [
+            run for n, run in enumerate(others) if n < MOST_OTHERS or run.run_id == self._asked
+        ]
+        is_same = _listed(runs, others) == _listed(self.runs, self.others)
+        self.runs, self.others = runs, others
+        if is_same and not fresh:
             return
-        self.runs = runs
-        known = {run.run_id for run in runs}
+        known = {run.run_id for run in (*runs, *others)}
         if fresh or self.run_id not in known:
             memory = self.plays.get(self.environment)
-            wanted = memory.run if memory is not None else ""
+            wanted = self._asked or (memory.run if memory is not None else "")
             self.choose(wanted if wanted in known else runs[0].run_id if runs else "")
         self.runs_changed.emit()
         self.changed.emit()
@@ -372,7 +430,8 @@ class PlayStartModel(CheckpointChoice):
         """Runs that left a checkpoint that can act."""
         found = []
         for run in self._store.runs.values():
-            algorithm = self._algorithm_of(run) if has_checkpoints(run) else None
+            acts = has_checkpoints(run, ended=run.run_id != self._asked)
+            algorithm = self._algorithm_of(run) if acts else None
             if algorithm is not None and algorithm.play and not algorithm.human:
                 found.append(run)
         return found
@@ -390,3 +449,8 @@ class PlayStartModel(CheckpointChoice):
 
     def _options_of(self, run: RunView, player: PlayWorker) -> str:
         return str(run.spec.parameters.get(player.parameter(OPTIONS_MARK)) or "")
+
+
+def _listed(runs: Sequence[RunView], others: Sequence[RunView]) -> list[tuple[str, str]]:
+    """What the page shows of runs: one that trains changes many times a second."""
+    return [(run.run_id, run.name) for run in (*runs, *others)]

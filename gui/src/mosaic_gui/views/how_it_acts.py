@@ -84,8 +84,9 @@ class HowItActs(QWidget):
         self.checkpoint.clear()
         for path in paths:
             self.checkpoint.addItem(path.removeprefix(_FOLDER), path)
-        if preset.get("checkpoint") in paths:
-            self.checkpoint.setCurrentIndex(paths.index(str(preset["checkpoint"])))
+        wanted = model.wanted or preset.get("checkpoint")
+        if wanted in paths:
+            self.checkpoint.setCurrentIndex(paths.index(str(wanted)))
         for name, box in self.numbers.items():
             if isinstance(value := preset.get(name), int | float):
                 box.setValue(value)

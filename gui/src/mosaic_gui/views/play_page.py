@@ -61,7 +61,9 @@ class PlayPage(VisibilityFrame):
             tr("You can act too: your keys override it, and T takes control."), "small", wraps=True
         )
         self._parts = QStackedWidget()
+        self._away = label("", "warn", wraps=True)
         self._why = label("", "small", wraps=True)
+        self.switch = button(tr("Switch environment"), "", "play.switch")
         self.start = button(tr("Play"), "primary", "play.start")
         self._arrange()
         self._connect()
@@ -112,6 +114,16 @@ class PlayPage(VisibilityFrame):
                 changes, faults = changes + is_changed, faults + bool(fault)
             section.show_changes(changes, wrong=faults > 0)
         self._joins.setVisible(model.is_hybrid)
+        trained_in = model.trained_in
+        self._away.setVisible(bool(trained_in))
+        self._away.setText(
+            tr(
+                "It was trained in {environment}. The worker checks whether it fits here.",
+                environment=trained_in,
+            )
+        )
+        self.switch.setVisible(bool(model.offered))
+        self.switch.setToolTip(tr("Start the play in {environment}", environment=model.offered))
         obstacle = model.obstacle or (self.how.fault if is_agent else "")
         self._why.setText(model.refusal or obstacle)
         kind = "fault" if model.refusal else "small"
@@ -165,6 +177,7 @@ class PlayPage(VisibilityFrame):
         foot = QHBoxLayout()
         foot.setSpacing(12)
         foot.addWidget(self._why, 1)
+        foot.addWidget(self.switch, 0, Qt.AlignmentFlag.AlignBottom)
         self.start.setIcon(icon("play", "on_accent"))
         foot.addWidget(self.start, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
         self._form.setWidgetResizable(True)
@@ -224,6 +237,7 @@ class PlayPage(VisibilityFrame):
         column.setSpacing(10)
         column.addWidget(label(tr("Run"), "section"))
         column.addWidget(self.runs)
+        column.addWidget(self._away)
         column.addWidget(self.how)
         column.addWidget(self._joins)
         column.addStretch(1)
@@ -261,6 +275,7 @@ class PlayPage(VisibilityFrame):
         self.how.changed.connect(self.refresh)
         self.actor.chosen.connect(model.set_actor)
         self.start.clicked.connect(self.begin)
+        self.switch.clicked.connect(model.switch_environment)
         self.list.begin_wanted.connect(self.begin)
         self.runs.activated.connect(lambda n: model.choose(str(self.runs.itemData(n))))
         for keys, text in (("Ctrl+Return", tr("Play")), ("Ctrl+Enter", "")):
@@ -273,10 +288,20 @@ class PlayPage(VisibilityFrame):
         self.runs.clear()
         for run in model.runs:
             self.runs.addItem(f"{model.agent_title(run)} · {run.name}", run.run_id)
-        self.runs.setCurrentIndex(max(0, self.runs.findData(model.run_id)))
+        if model.others:
+            self.runs.insertSeparator(self.runs.count())
+        for run in model.others:
+            words = tr(
+                "{agent}, trained in {environment}: {run}",
+                agent=model.agent_title(run),
+                environment=run.spec.environment,
+                run=run.name,
+            )
+            self.runs.addItem(words, run.run_id)
+        self.runs.setCurrentIndex(self.runs.findData(model.run_id) if model.run_id else -1)
         self.runs.blockSignals(False)
         for part in (self.runs, self.how):
-            part.setEnabled(bool(model.runs))
+            part.setEnabled(bool(model.runs or model.others))
         self.refresh()
 
     def _copy(self) -> None:
