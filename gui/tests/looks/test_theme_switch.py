@@ -23,6 +23,7 @@ from PyQt6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, event
+from tests.checkpoint_specimen import checkpoint, checkpoints, reward_curve
 from tests.net.frames_stub import frame
 from tests.replay_specimen import fill_replay
 from tests.specimen import (
@@ -47,7 +48,8 @@ from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.tokens import DARK, LIGHT, Tokens
-from mosaic_gui.views.main_window import REPLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
+from mosaic_gui.viewmodels.checkpoints import trend_of
+from mosaic_gui.views.main_window import CHECKPOINTS, REPLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
 
 PICTURES = os.environ.get("MOSAIC_TEST_PICTURES")
 """A folder in which pictures that differ are left."""
@@ -253,6 +255,20 @@ def use_trained(client: DesktopClient) -> None:
     client.window.trained.seed.lineEdit().setText("1,2")  # type: ignore[union-attr]
 
 
+def use_checkpoints(client: DesktopClient) -> None:
+    """A search, an order, a chosen card, and a comparison of hashes that goes on."""
+    client.window.show_page(CHECKPOINTS)
+    model, page = client.all_checkpoints, client.window.checkpoints
+    more = [checkpoint(n, f"checkpoints/{n}.pt", t=None) for n in range(20)]
+    model.take_page([*checkpoints(), *more], is_last=True)
+    page.search.setText("ppo")
+    page.order.setCurrentIndex(1)
+    model.take_trend(run_id(3), trend_of(reward_curve(3)))
+    model.take_checked([checkpoint(1, state="altered"), checkpoint(4)], run(0).created_at)
+    model.take_check_progress(2, 5)
+    page.cards.setCurrentIndex(model.cards.index(4, 0))
+
+
 def use_settings(client: DesktopClient) -> None:
     """A number that is being typed."""
     client.window.show_page(SETTINGS)
@@ -280,6 +296,7 @@ USES: dict[str, Callable[[DesktopClient], None]] = {
     "plan": use_plan,
     "about": use_about,
     "trained": use_trained,
+    "checkpoints": use_checkpoints,
     "settings": use_settings,
     "connection": use_connection,
 }

@@ -10,6 +10,7 @@ from PyQt6.QtGui import QPainter
 from PyQt6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, event
+from tests.checkpoint_specimen import checkpoints
 from tests.controllers.test_run_actions import FakeSession
 from tests.looks.test_looks import clipped_texts, runs_in_every_state
 from tests.net.frames_stub import frame
@@ -36,6 +37,7 @@ from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.net.download import unwritable
 from mosaic_gui.program import languages
 from mosaic_gui.state.agents import Mode
+from mosaic_gui.state.checkpoint_list import address_of
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.diagnosis import Trouble, diagnose, version_words
 from mosaic_gui.state.episode_list import EpisodeAddress
@@ -50,7 +52,16 @@ from mosaic_gui.viewmodels.beliefs import EpisodeKey
 from mosaic_gui.viewmodels.run_table import Column, tool_tip
 from mosaic_gui.views.external_links import OfflineSummary
 from mosaic_gui.views.layout_menu import LayoutMenu
-from mosaic_gui.views.main_window import PLAY, REPLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
+from mosaic_gui.views.main_window import (
+    CHECKPOINTS,
+    PLAY,
+    REPLAY,
+    RUNS,
+    SETTINGS,
+    TRAIN,
+    TRAINED,
+    WATCH,
+)
 from mosaic_gui.views.play_side import PlaySide
 from mosaic_gui.views.settings_page import SettingsPage
 from mosaic_gui.views.text import BUTTON_PADDING
@@ -343,6 +354,28 @@ def show_trained(spoken: Spoken) -> None:
     spoken.given([Path(one.path).name for one in FILES])  # names of files, without their folder
 
 
+def show_checkpoints(spoken: Spoken) -> None:
+    """Cards in every state, a comparison of hashes, and lists that cannot be read or have no match."""
+    client = spoken.client
+    client.window.show_page(CHECKPOINTS)
+    model, page = client.all_checkpoints, client.window.checkpoints
+    assert spoken.english(page) == {}
+    model.take_page([], is_last=True)
+    assert spoken.english(page) == {}
+    assert clipped_texts(page, BUTTON_PADDING) == []
+    rows = spoken.given(checkpoints(), "final.pt", "best.pt")
+    model.take_problem(spoken.given("gone"))
+    assert spoken.english(page) == {}
+    model.take_page(rows, is_last=True)
+    for row in rows:
+        model.choose(address_of(row))
+        assert spoken.english(page) == {}
+    model.search("none of them")
+    assert spoken.english(page) == {}
+    model.search("")
+    model.take_check_progress(1, 3)
+
+
 def show_settings(spoken: Spoken) -> None:
     """The settings."""
     spoken.client.window.show_page(SETTINGS)
@@ -473,6 +506,7 @@ VIEWS: tuple[Callable[[Spoken], None], ...] = (
     show_form,
     show_preflight,
     show_trained,
+    show_checkpoints,
     show_settings,
     show_human,
     show_play,

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 from pytestqt.qtbot import QtBot
+from tests.checkpoint_specimen import checkpoint
 from tests.net.gateway_stub import Answer, HttpStub
 from tests.specimen import report, run, run_id
 
@@ -141,3 +142,19 @@ def test_nothing_comes_after_close(qtbot: QtBot, stub: HttpStub) -> None:
     api.close()
     qtbot.wait(50)  # there is no event for silence
     assert reported == []
+
+
+def test_checkpoints_are_pages_and_hashes_are_compared_by_path(
+    qtbot: QtBot, stub: HttpStub, api: ApiClient
+) -> None:
+    """The query names cursor and runs; a verification answers with the rows themselves."""
+    row = checkpoint(0, "checkpoints/my file.pt").model_dump(mode="json")
+    stub.answers += [Answer(body={"checkpoints": [row], "next_cursor": "n"}), Answer(body=[row])]
+    page = answer(qtbot, api.checkpoints("c", 5, [run_id(0), run_id(1)]))
+    assert (page.checkpoints[0].path, page.next_cursor) == ("checkpoints/my file.pt", "n")
+    (found,) = answer(qtbot, api.verify_checkpoints(run_id(0), "checkpoints/my file.pt"))
+    assert found.run_id == run_id(0)
+    assert [one.path for one in stub.asked] == [
+        f"/api/v1/checkpoints?limit=5&run={run_id(0)}&run={run_id(1)}&cursor=c",
+        f"/api/v1/runs/{run_id(0)}/checkpoints/verify?path=checkpoints%2Fmy+file.pt",
+    ]

@@ -17,6 +17,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 from pytestqt.qtbot import QtBot
+from tests.checkpoint_specimen import checkpoints
 from tests.looks.test_theme_switch import use_beliefs, use_log, use_side, use_trash
 from tests.replay_specimen import fill_replay
 from tests.specimen import report, run, run_id, summary, worker
@@ -28,11 +29,20 @@ from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.agents import Mode
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.views.command import Command, of_actions, on_page
-from mosaic_gui.views.main_window import CONNECTION, REPLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
+from mosaic_gui.views.main_window import (
+    CHECKPOINTS,
+    CONNECTION,
+    REPLAY,
+    RUNS,
+    SETTINGS,
+    TRAIN,
+    TRAINED,
+    WATCH,
+)
 
 README = Path(__file__).parents[2] / "README.md"
 TYPED_INTO = (QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox)
-TYPED = ("F", "?", "Del", "Return", "Enter")
+TYPED = ("F", "?", "/", "Del", "Return", "Enter")
 PLAYED = ("Space", "Left", "Right", ",", ".", "Home", "End", "J", "L", "[", "]")
 """Keys without Ctrl or Alt, which are typed where text can be typed."""
 OF_A_WIDGET = ("Esc", "Alt+Down")
@@ -58,7 +68,7 @@ def documented() -> list[str]:
     part = part.replace("Alt+1 to Alt+4", "Alt+1 Alt+2 Alt+3 Alt+4")
     part = part.replace("comma and full stop", "`,` `.`")
     plain = r"\bF1\b|\bDel\b|\bReturn\b|\bF\b|\?|\bSpace\b|\bLeft\b|\bRight\b|\bHome\b|\bEnd\b|\bJ\b|\bL\b"
-    keys = re.findall(rf"(?:(?:Ctrl|Alt|Shift)\+)+\S+|{plain}|(?<=`)[\[\],.](?=`)", part)
+    keys = re.findall(rf"(?:(?:Ctrl|Alt|Shift)\+)+\S+|{plain}|(?<=`)[\[\],./](?=`)", part)
     named = (key if key.endswith("+,") or key == "," else key.rstrip(",;:") for key in keys)
     # a sentence may end behind a key, and one key is a full stop
     shown = (key if key.endswith("+.") or key == "." else key.rstrip(".") for key in named)
@@ -80,6 +90,12 @@ def show_replay(client: DesktopClient) -> None:
         fill_replay(client)
 
 
+def show_checkpoints(client: DesktopClient) -> None:
+    """Cards of checkpoints."""
+    client.window.show_page(CHECKPOINTS)
+    client.all_checkpoints.take_page(checkpoints(), is_last=True)
+
+
 PAGES: dict[str, tuple[str, Callable[[DesktopClient], None]]] = {
     "runs": (RUNS, lambda client: client.window.show_page(RUNS)),
     "trash": (RUNS, use_trash),
@@ -92,6 +108,7 @@ PAGES: dict[str, tuple[str, Callable[[DesktopClient], None]]] = {
     "details": (WATCH, use_side("details")),
     "beliefs": (WATCH, use_beliefs),
     "replay": (REPLAY, show_replay),
+    "checkpoints": (CHECKPOINTS, show_checkpoints),
     "settings": (SETTINGS, lambda client: client.window.show_page(SETTINGS)),
     "connection": (CONNECTION, lambda client: client.window.show_connection()),
 }
@@ -111,6 +128,7 @@ KEYS_OF_PAGE = {
     TRAIN: ("Ctrl+Return", "Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+L"),
     TRAINED: ("Ctrl+Return",),
     WATCH: ("F", "Ctrl+."),
+    CHECKPOINTS: ("/", "Return"),
     REPLAY: (*PLAYED, "Shift+Left", "Shift+Right"),
 }
 """Keys that are documented for one page; all others are for every page."""

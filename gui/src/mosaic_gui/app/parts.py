@@ -8,6 +8,7 @@ from PyQt6.QtGui import QDesktopServices
 
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.beliefs import BeliefsController
+from mosaic_gui.controllers.checkpoint_browser import CheckpointBrowserController
 from mosaic_gui.controllers.checkpoints import CheckpointController
 from mosaic_gui.controllers.connection import ConnectionController
 from mosaic_gui.controllers.curve_refiner import CurveRefiner
@@ -30,6 +31,7 @@ from mosaic_gui.controllers.watch import WatchController
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
+from mosaic_gui.viewmodels.checkpoints import CheckpointsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.episodes import EpisodesModel
 from mosaic_gui.viewmodels.exports import ExportModel
@@ -92,6 +94,7 @@ class ClientParts(QObject):
         self.exports = ExportModel(self)
         self.trained = TrainedModel(self.store, self.agents, self)
         self.play_start = PlayStartModel(self.store, self)
+        self.all_checkpoints = CheckpointsModel(self.store, self)
         self.trash_runs = TrashModel(self)
         self.feed = LogFeed(self)
 
@@ -110,6 +113,7 @@ class ClientParts(QObject):
         self.play_starter = PlayStartController(self.play_start, self.play, self)
         self.replay_controller = ReplayController(self.episodes, self.player, self)
         self.checkpoints = CheckpointController(self.launch, (self.trained, self.play_start), self)
+        self.checkpoint_browser = CheckpointBrowserController(self.all_checkpoints, self.say, self)
         self.trash_controller = TrashController(self.trash_runs, self)
         self.curve_refiner = CurveRefiner(self)
         self.run_actions = RunActions(self.say, self)
@@ -134,6 +138,7 @@ class ClientParts(QObject):
             self.play_starter,
             self.replay_controller,
             self.checkpoints,
+            self.checkpoint_browser,
             self.trash_controller,
             self.curve_refiner,
             self.run_actions,

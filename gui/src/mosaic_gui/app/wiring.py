@@ -21,6 +21,7 @@ from mosaic_gui.views.main_window import RUNS, TRAIN, WATCH, MainWindow
 from mosaic_gui.views.runs_page import RunsPage
 
 if TYPE_CHECKING:
+    from mosaic_gui.views.checkpoints_page import CheckpointsPage
     from mosaic_gui.views.play_page import PlayPage
     from mosaic_gui.views.replay_page import ReplayPage
     from mosaic_gui.views.settings_page import SettingsPage
@@ -42,6 +43,7 @@ class Wiring(QObject):
             parts.store,
             parts.agents,
             parts.launch,
+            parts.play_start,
             parts.watch_controller,
             parts.replay_controller,
             parts.layouts,
@@ -73,6 +75,14 @@ class Wiring(QObject):
 
         page = PlayPage(self._parts.play_start)
         page.reload_wanted.connect(self._parts.launch_controller.read_workers)
+        return page
+
+    def make_checkpoints(self) -> CheckpointsPage:
+        """Checkpoints of all runs."""
+        from mosaic_gui.views.checkpoints_page import CheckpointsPage
+
+        page = CheckpointsPage(self._parts.all_checkpoints)
+        page.train_wanted.connect(lambda: self.window.show_page(TRAIN))
         return page
 
     def make_settings(self) -> SettingsPage:
@@ -199,10 +209,19 @@ class Wiring(QObject):
         parts.trash_runs.restore_wanted.connect(parts.run_actions.restore)
         parts.trained.play_wanted.connect(parts.run_actions.play)
         parts.play_starter.started.connect(self._on_play_started)
+        parts.play_starter.failed.connect(self._on_play_failed)
+        self._connect_checkpoints()
         parts.watch.run_changed.connect(self._on_run_changed)
         parts.play_start.said.connect(parts.say)
         parts.downloads.video_here.connect(self._on_video)
         parts.preferences.settings_changed.connect(self._on_settings)
+
+    def _connect_checkpoints(self) -> None:
+        model = self._parts.all_checkpoints
+        model.play_wanted.connect(self.navigator.play_checkpoint)
+        model.train_wanted.connect(self.navigator.train_on)
+        model.run_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
+        model.said.connect(self._parts.say)
 
     def _on_stage_shown(self, shown: bool) -> None:
         """A play that is not shown stands still, and ends after a while."""
@@ -239,6 +258,7 @@ class Wiring(QObject):
         self._parts.beliefs_controller.take_workers(workers)
         self._parts.watch.take_workers(workers)
         self._parts.play_start.take_workers(workers)
+        self._parts.all_checkpoints.take_workers(workers)
 
     def _on_stack(self, status: StackStatus) -> None:
         session = self._parts.stack.session
@@ -288,6 +308,18 @@ class Wiring(QObject):
     def _on_play_started(self, run: RunView) -> None:
         self.navigator.open_play(run.run_id)
         self._parts.play.capture_soon()
+
+    def _on_play_failed(self, run: RunView, goes_on: str) -> None:
+        """A play that could not begin leaves the one before it on the screen, and says why."""
+        why = run.end.message if run.end is not None else ""
+        if not goes_on or self._parts.watch.run_id != run.run_id or self.window.page != WATCH:
+            return  # its own page says why it ended
+        self.navigator.open_play(goes_on)
+        self._parts.say(
+            tr("The new play could not begin, so the one before it goes on. {why}", why=why),
+            tr("Show the run"),
+            lambda: self.navigator.open_runs([run.run_id]),
+        )
 
     def _on_run_changed(self) -> None:
         """A play that has ended gives the layout back: its log and episodes are in panels."""

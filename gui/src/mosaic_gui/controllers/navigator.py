@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from PyQt6.QtCore import QObject
 
+from mosaic_contracts.runs import RunView
 from mosaic_gui.controllers.layouts import LayoutController
 from mosaic_gui.controllers.replay import ReplayController
 from mosaic_gui.controllers.watch import WatchController
@@ -13,8 +14,9 @@ from mosaic_gui.state.language import tr
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.launch import ARGUMENT, LaunchModel
+from mosaic_gui.viewmodels.play_start import PlayStartModel
 from mosaic_gui.views.arrangement import HUMAN
-from mosaic_gui.views.main_window import REPLAY, RUNS, TRAIN, WATCH, MainWindow
+from mosaic_gui.views.main_window import PLAY, REPLAY, RUNS, TRAIN, WATCH, MainWindow
 
 
 class RunNavigator(QObject):
@@ -26,6 +28,7 @@ class RunNavigator(QObject):
         store: Store,
         agents: AgentsModel,
         launch: LaunchModel,
+        play_start: PlayStartModel,
         watch: WatchController,
         replay: ReplayController,
         layouts: LayoutController,
@@ -34,7 +37,7 @@ class RunNavigator(QObject):
         super().__init__(window)
         self._window, self._store = window, store
         self._agents, self._launch, self._watch, self._say = agents, launch, watch, say
-        self._replay, self._layouts = replay, layouts
+        self._replay, self._layouts, self._play_start = replay, layouts, play_start
 
     def open_runs(self, run_ids: list[str]) -> None:
         """Watch the first run with the others laid over it."""
@@ -97,6 +100,11 @@ class RunNavigator(QObject):
         self.edit_copy(run_id)
         if self._window.page == TRAIN and (name := self._launch.begin_with(f"{run_id}/{path}")):
             self._window.train.form.show_field(f"{ARGUMENT}.{name}")
+
+    def play_checkpoint(self, run: RunView, path: str) -> None:
+        """Open the page on which a play begins, with a checkpoint chosen in its own environment."""
+        self._play_start.offer_checkpoint(run, path)
+        self._window.show_page(PLAY)
 
     def record_more(self, run_id: str, level: str) -> None:
         """Fill the form from a run, with another level of recording."""

@@ -18,7 +18,8 @@ from PyQt6.QtNetwork import (
 )
 
 from mosaic_contracts import VERSION, http_api
-from mosaic_contracts.curve_set import CurveSet
+from mosaic_contracts.checkpoints import CheckpointRow
+from mosaic_contracts.curve_set import EPISODE_RETURN, CurveSet
 from mosaic_contracts.frames import EnvironmentFrame, decode_frame, decode_page
 from mosaic_contracts.http_api import Operation
 from mosaic_contracts.runs import ArtifactRow, ReplayEntry
@@ -33,6 +34,8 @@ from mosaic_gui.timers import single_shot_timer
 
 TIMEOUT_MS = 20_000
 """A preflight asks the worker's own program, which imports torch."""
+HASHING_MS = 600_000
+"""Files of several GiB may be read, one request after the other."""
 TRIES = 3
 LOG_PIECE_BYTES = 2**18
 EVENTS_AT_ONCE = 200
@@ -202,6 +205,30 @@ class ApiClient(QObject):
         """List of ArtifactRow."""
         return self._send(http_api.ARTIFACTS, run_id, read=_read_artifacts)
 
+    def checkpoints(
+        self, cursor: str | None = None, limit: int = 200, run_ids: Sequence[str] = ()
+    ) -> ApiReply:
+        """CheckpointPage, the newest first; `run_ids`: of these runs alone."""
+        query: list[tuple[str, str | int]] = [("limit", limit), *(("run", one) for one in run_ids)]
+        if cursor:
+            query.append(("cursor", cursor))
+        return self._send(http_api.CHECKPOINTS, query=query)
+
+    def verify_checkpoints(self, run_id: str, path: str | None) -> ApiReply:
+        """List of CheckpointRow whose state is that of their content; without a path: all of the run."""
+        return self._send(
+            http_api.VERIFY_CHECKPOINTS,
+            run_id,
+            query={"path": path} if path else (),
+            read=_read_checkpoints,
+            timeout_ms=HASHING_MS,
+        )
+
+    def reward_curve(self, run_id: str, buckets: int) -> ApiReply:
+        """Curve of the returns of a run's episodes, in so many buckets."""
+        query: dict[str, str | int] = {"name": EPISODE_RETURN, "buckets": buckets}
+        return self._send(http_api.CURVE, run_id, query=query)
+
     def download(self, run_id: str, path: str, target: Path) -> Download:
         """A file of a run into a file of this machine; raises OSError where that cannot be written."""
         request = self.request(http_api.ARTIFACT.at(run_id, path))
@@ -223,6 +250,7 @@ class ApiClient(QObject):
         body: dict[str, Any] | None = None,
         read: Read | None = None,
         repeat: bool = False,
+        timeout_ms: int = TIMEOUT_MS,
     ) -> ApiReply:
         """Send a request of `operation`; `values` are the parameters of its path.
 
@@ -230,11 +258,13 @@ class ApiClient(QObject):
         """
         asked = f"?{urlencode(query)}" if query else ""
         request = self.request(operation.at(*values) + asked)
+        request.setTransferTimeout(timeout_ms)
         if operation.takes_key:
             request.setRawHeader(b"Idempotency-Key", uuid.uuid4().hex.encode())
         payload = b""
+        # without one Qt names a form for every POST, and warns
+        request.setHeader(QNetworkRequest.KnownHeaders.ContentTypeHeader, "application/json")
         if body is not None:
-            request.setHeader(QNetworkRequest.KnownHeaders.ContentTypeHeader, "application/json")
             payload = json.dumps(body, allow_nan=False).encode()
         reply = ApiReply(self)
         repeat = repeat or operation.method == "GET" or operation.repeats or operation.takes_key
@@ -355,6 +385,10 @@ def _read_frames(data: bytes, _network_reply: QNetworkReply) -> list[Environment
 
 def _read_artifacts(data: bytes, _network_reply: QNetworkReply) -> list[ArtifactRow]:
     return [ArtifactRow.model_validate(row) for row in json.loads(data)]
+
+
+def _read_checkpoints(data: bytes, _network_reply: QNetworkReply) -> list[CheckpointRow]:
+    return [CheckpointRow.model_validate(row) for row in json.loads(data)]
 
 
 def _model(operation: Operation[Any]) -> Read:

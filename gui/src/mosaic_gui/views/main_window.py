@@ -36,6 +36,7 @@ from mosaic_gui.views.notice_bar import NoticeBar
 from mosaic_gui.views.text import restyle
 
 if TYPE_CHECKING:
+    from mosaic_gui.views.checkpoints_page import CheckpointsPage
     from mosaic_gui.views.connection_page import ConnectionPage
     from mosaic_gui.views.play_page import PlayPage
     from mosaic_gui.views.replay_page import ReplayPage
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from mosaic_gui.views.watch_page import WatchPage
 
 RUNS, TRAIN, TRAINED, WATCH = "runs", "train", "trained", "watch"
-REPLAY, PLAY = "replay", "play"
+REPLAY, PLAY, CHECKPOINTS = "replay", "play", "checkpoints"
 SETTINGS, CONNECTION = "settings", "connection"
 LEAST = (960, 600)
 """Least size: half of a common screen."""
@@ -54,7 +55,7 @@ ROOMY = 1160
 """As wide as the agents panel and the widest page want to be; below that the panel folds."""
 SPACIOUS = 1480
 """The same for the replay page, which has three columns."""
-PAGES = (RUNS, TRAIN, TRAINED, WATCH, REPLAY, PLAY, SETTINGS)
+PAGES = (RUNS, TRAIN, TRAINED, WATCH, REPLAY, PLAY, CHECKPOINTS, SETTINGS)
 P = TypeVar("P", bound=QWidget)
 
 
@@ -79,6 +80,10 @@ class PageMaker(Protocol):
 
     def make_play(self) -> PlayPage:
         """The start of a play."""
+        ...
+
+    def make_checkpoints(self) -> CheckpointsPage:
+        """Checkpoints of all runs."""
         ...
 
     def make_settings(self) -> SettingsPage:
@@ -159,6 +164,11 @@ class MainWindow(QMainWindow):
     def play(self) -> PlayPage:
         """The start of a play."""
         return self._added(self._maker.make_play())
+
+    @cached_property
+    def checkpoints(self) -> CheckpointsPage:
+        """Checkpoints of all runs."""
+        return self._added(self._maker.make_checkpoints())
 
     @cached_property
     def settings(self) -> SettingsPage:
@@ -286,6 +296,7 @@ class MainWindow(QMainWindow):
             (WATCH, tr("Watch"), "Ctrl+2"),
             (REPLAY, tr("Replay"), "Ctrl+3"),
             (PLAY, tr("Play"), "Ctrl+4"),
+            (CHECKPOINTS, tr("Checkpoints"), "Ctrl+5"),
             (TRAIN, tr("Train new"), "Ctrl+N"),
             (TRAINED, tr("Use trained"), "Ctrl+U"),
             (SETTINGS, tr("Settings"), "Ctrl+,"),
@@ -328,6 +339,8 @@ class MainWindow(QMainWindow):
             self.train.form.bar.search.setFocus()
         elif self.page == PLAY:
             self.play.list.search.setFocus()
+        elif self.page == CHECKPOINTS:
+            self.checkpoints.start_search()
         elif self.page != WATCH or not self.watch.search_log():
             self.show_page(RUNS)
             self.runs.show_trash(False)
@@ -353,6 +366,7 @@ class MainWindow(QMainWindow):
             WATCH: (tr("Watch"), "Ctrl+2"),
             REPLAY: (tr("Replay"), "Ctrl+3"),
             PLAY: (tr("Play"), "Ctrl+4"),
+            CHECKPOINTS: (tr("Checkpoints"), "Ctrl+5"),
         }
         made = AgentsDock(self._agents, pages)
         made.page_wanted.connect(self.show_page)
