@@ -10,8 +10,11 @@ from tests.real_stack import RealStack, absent, real_stack
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.state.branches import BranchNode
+from mosaic_gui.state.episode_list import EpisodeAddress
 from mosaic_gui.state.play_form import OPTIONS, PARAMETERS
 from mosaic_gui.views.main_window import PLAY
+from mosaic_gui.views.takeover_popup import TakeoverPopup
 
 LEFT, KEY = Qt.MouseButton.LeftButton, Qt.Key
 WAIT_MS = 60_000
@@ -168,3 +171,47 @@ def test_a_play_outlives_its_gateway(person: Person) -> None:
     person.click("stage.again")
     person.until(lambda: play.is_captured)
     person.stop()
+
+
+def test_a_recorded_episode_is_taken_over(person: Person) -> None:
+    """Random actions first; a person goes on after the first of them, and the tree leads back there."""
+    stack, client = person.stack, person.client
+    spec = {"worker": "play", "algorithm": "random", "environment": "FrozenLake-v1", "seed": 3}
+    spec |= {"kind": "evaluate", "episodes": 1}
+    run_id = str(stack.ask("/runs", spec)["run_id"])
+    person.until(lambda: run_id in client.store.runs and client.store.runs[run_id].state.is_final)
+    client.navigator.replay_run(run_id, "newest")
+    person.until(lambda: client.player.main is not None and client.player.main.result is not None)
+    client.player.go_last()
+    client.window.replay.timeline.setFocus()
+    person.qtbot.keySequence(client.window.replay.timeline, "T")
+    person.until(lambda: client.takeover.is_open)
+    popup = client.window.findChild(TakeoverPopup)
+    assert popup is not None
+    assert popup.fault.text().startswith("The episode ended at step")
+    client.player.step_by(1 - client.player.playback.step)
+    popup.who.choose("policy")
+    assert "does not rebuild episodes" in popup.fault.text()
+    popup.who.choose("person")
+    person.qtbot.mouseClick(popup.give, LEFT)
+    person.until(lambda: client.play.is_captured)
+    person.until(lambda: person.step == (0, 1))
+    person.tap(KEY.Key_Left)
+    person.until(lambda: person.step == (0, 2))
+    branch = person.stop()
+    assert client.store.runs[branch].spec.parent == run_id
+    client.navigator.replay_run(run_id, "newest")
+    tree = client.window.replay.branches.tree
+    person.until(lambda: [node.run_id for node in _nodes(client)] == [run_id, branch])
+    person.until(lambda: _nodes(client)[1].facts is not None)
+    tree.setFocus()
+    person.qtbot.keyClick(tree, KEY.Key_Down)
+    person.qtbot.keyClick(tree, KEY.Key_Return)
+    person.until(lambda: client.player.addresses[:1] == [EpisodeAddress(branch, 1, 0, 0)])
+    person.until(lambda: client.player.playback.step == 1)
+    assert client.player.main is not None
+    assert [step.actor for step in client.player.main.steps.steps] == [0, 0, 1]
+
+
+def _nodes(client: DesktopClient) -> list[BranchNode]:
+    return list(client.branches.root.walk()) if client.branches.root is not None else []

@@ -19,6 +19,7 @@ from tests.play_specimen import LAKE, PONG, fill_play, play_worker
 from tests.pseudo import CODE, strings_in, texts_of, untranslated, write_pseudo
 from tests.replay_specimen import differing, fill, fill_replay, verified
 from tests.specimen import episodes, machine_sample, metrics, report, run, run_id, summary
+from tests.state.test_branches import branch, person
 from tests.state.test_external_links import tracking
 from tests.state.test_limits import gpu
 
@@ -37,6 +38,7 @@ from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.net.download import unwritable
 from mosaic_gui.program import languages
 from mosaic_gui.state.agents import Mode
+from mosaic_gui.state.branches import BranchFacts
 from mosaic_gui.state.checkpoint_list import address_of
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.diagnosis import Trouble, diagnose, version_words
@@ -284,6 +286,9 @@ def show_replay(spoken: Spoken) -> None:
     spoken.given(verified(), differing(), "CartPole-v1", "gymnasium")
     client.player.is_waiting = True
     client.player.moved.emit()
+    branches = spoken.given([branch(30, LIVE, 12, episode=9), person(31, 30, 20)])
+    spoken.tick(client.store.take_runs(branches))
+    client.branches.take_facts(run_id(30), BranchFacts(0, steps=30, episode_return=30.0))
 
 
 def show_replay_progress(spoken: Spoken) -> None:
@@ -608,6 +613,18 @@ def open_summary(spoken: Spoken) -> None:
     assert spoken.client.window.findChild(OfflineSummary) is not None
 
 
+def open_takeover(spoken: Spoken) -> None:
+    """The successors at a step, and why none of them can go on."""
+    show_replay(spoken)
+    client = spoken.client
+    client.takeover.take_workers([])
+    popup = client.window.replay.open_takeover()
+    for who in ("policy", "checkpoint", "person"):
+        popup.who.choose(who)
+    client.player.go_last()
+    client.takeover.changed.emit()
+
+
 def open_readout(spoken: Spoken) -> None:
     """What all curves have where the pointer is."""
     show_watched(spoken)
@@ -632,6 +649,7 @@ POPUPS: tuple[Callable[[Spoken], None], ...] = (
     open_copies,
     open_checkpoints,
     open_summary,
+    open_takeover,
     open_readout,
 )
 

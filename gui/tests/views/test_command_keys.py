@@ -43,7 +43,7 @@ from mosaic_gui.views.main_window import (
 README = Path(__file__).parents[2] / "README.md"
 TYPED_INTO = (QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox)
 TYPED = ("F", "?", "/", "Del", "Return", "Enter")
-PLAYED = ("Space", "Left", "Right", ",", ".", "Home", "End", "J", "L", "[", "]")
+PLAYED = ("Space", "Left", "Right", ",", ".", "Home", "End", "J", "L", "T", "[", "]")
 """Keys without Ctrl or Alt, which are typed where text can be typed."""
 OF_A_WIDGET = ("Esc", "Alt+Down")
 """Escape leaves what has the focus, Alt+Down opens the list of a checkpoint's field: tests of their own."""
@@ -67,7 +67,7 @@ def documented() -> list[str]:
     (part,) = re.findall(r"^Keys: .*?(?=^Exit codes)", text, re.MULTILINE | re.DOTALL)
     part = part.replace("Alt+1 to Alt+4", "Alt+1 Alt+2 Alt+3 Alt+4")
     part = part.replace("comma and full stop", "`,` `.`")
-    plain = r"\bF1\b|\bDel\b|\bReturn\b|\bF\b|\?|\bSpace\b|\bLeft\b|\bRight\b|\bHome\b|\bEnd\b|\bJ\b|\bL\b"
+    plain = r"\bF1\b|\bDel\b|\bReturn\b|\bF\b|\?|\bSpace\b|\bLeft\b|\bRight\b|\bHome\b|\bEnd\b|\bJ\b|\bL\b|\bT\b"
     keys = re.findall(rf"(?:(?:Ctrl|Alt|Shift)\+)+\S+|{plain}|(?<=`)[\[\],./](?=`)", part)
     named = (key if key.endswith("+,") or key == "," else key.rstrip(",;:") for key in keys)
     # a sentence may end behind a key, and one key is a full stop

@@ -9,17 +9,21 @@ from PyQt6.QtTest import QSignalSpy
 from PyQt6.QtWidgets import QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.replay_specimen import STEPS, differing, episode_rows, fill, fill_replay, verified
-from tests.specimen import run, run_id
+from tests.specimen import run, run_id, summary
+from tests.state.test_branches import branch, person
+from tests.state.test_takeover import CLEANRL, PLAY
 
 from mosaic_contracts.exports import DatasetExport, VideoExport
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.state.branches import BranchFacts
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.episode_list import EpisodeAddress
 from mosaic_gui.viewmodels.replay import ReplayModel
 from mosaic_gui.views.export_popup import ExportPopup
 from mosaic_gui.views.main_window import REPLAY, RUNS, WATCH
 from mosaic_gui.views.replay_page import ReplayPage
+from mosaic_gui.views.takeover_popup import TakeoverPopup
 
 LEFT = Qt.MouseButton.LeftButton
 RUN = run_id(0)
@@ -341,3 +345,84 @@ def test_an_export_is_seen_and_can_be_cancelled(shown: Shown) -> None:
     assert len(cancelled) == 1
     shown.client.exports.take_end()
     assert not strip.isVisible()
+
+
+def opened_takeover(qtbot: QtBot, shown: Shown) -> TakeoverPopup:
+    """The choice, by its key."""
+    shown.page.timeline.setFocus()
+    qtbot.keySequence(shown.page.timeline, "T")
+    qtbot.waitUntil(lambda: shown.page.findChild(TakeoverPopup) is not None)
+    popup = shown.page.findChild(TakeoverPopup)
+    assert popup is not None
+    return popup
+
+
+def test_t_takes_over_at_the_step_that_is_looked_at(qtbot: QtBot, shown: Shown) -> None:
+    """A person first; the policy needs a checkpoint, which is said."""
+    client = shown.client
+    client.takeover.take_workers([CLEANRL, PLAY])
+    wanted = QSignalSpy(client.takeover.fork_wanted)
+    popup = opened_takeover(qtbot, shown)
+    assert popup._heading.text() == "Take over at step 10"
+    assert popup.plan.text().startswith("A new run rebuilds episode 9 up to step 10")
+    popup.who.choose("policy")
+    assert popup.fault.text() == "This run has left no checkpoint."
+    assert not popup.give.isEnabled()
+    client._on_tick(
+        client.store.take_runs(
+            [run(0, RunState.SUCCEEDED, revision=2, summary=summary(0, checkpoints=1))]
+        )
+    )
+    popup.who.choose("policy")
+    qtbot.mouseClick(popup.give, LEFT)
+    fork = wanted[0][0]
+    assert (fork.run_id, fork.by_person) == (RUN, False)
+    assert {name: fork.body[name] for name in ("episode", "step", "env", "attempt", "actor")} == {
+        "episode": 9,
+        "step": 10,
+        "env": 0,
+        "attempt": 1,
+        "actor": "policy",
+    }
+    client.takeover.take_refusal("It is full.")
+    assert popup.fault.text() == "It is full."
+    assert popup.give.isEnabled()
+    client.takeover.take_started()
+    qtbot.waitUntil(lambda: not client.takeover.is_open)
+
+
+def test_nothing_goes_on_after_the_end(qtbot: QtBot, shown: Shown) -> None:
+    """The last step from which something can is offered."""
+    shown.client.takeover.take_workers([CLEANRL, PLAY])
+    shown.client.player.go_last()
+    popup = opened_takeover(qtbot, shown)
+    assert popup.fault.text().startswith(f"The episode ended at step {STEPS}: nothing goes on")
+    assert not popup.give.isEnabled()
+    qtbot.mouseClick(popup.back, LEFT)
+    assert shown.step == STEPS - 1
+    assert popup.give.isEnabled()
+    popup.close()
+
+
+def test_branches_are_a_tree_that_opens_them(qtbot: QtBot, shown: Shown) -> None:
+    """The shown one is marked; the keyboard opens another at its step, and a live one is watched."""
+    client, tree = shown.client, shown.page.branches.tree
+    assert not shown.page.branches.isVisible()
+    client._on_tick(client.store.take_runs([branch(5, 0, 12, episode=9), person(6, 5, 20)]))
+    client.branches.take_facts(run_id(5), BranchFacts(0, steps=30, episode_return=30.0))
+    assert shown.page.branches.isVisible()
+    assert shown.page.branches.title.text() == "2 branches"
+    opened, watched = (
+        QSignalSpy(client.branches.open_wanted),
+        QSignalSpy(client.branches.watch_wanted),
+    )
+    tree.setFocus()
+    words = []
+    for _ in range(2):
+        qtbot.keyClick(tree, Qt.Key.Key_Down)
+        words.append(tree.currentIndex().data())
+        qtbot.keyClick(tree, Qt.Key.Key_Return)
+    assert words == ["ppo", "Person"]
+    assert opened[0] == [EpisodeAddress(run_id(5), 1, 0, 0), 12]
+    assert watched[0] == [run_id(6)]
+    assert client.window.page == WATCH

@@ -8,6 +8,7 @@ from PyQt6.QtGui import QDesktopServices
 
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.beliefs import BeliefsController
+from mosaic_gui.controllers.branches import BranchController
 from mosaic_gui.controllers.checkpoint_browser import CheckpointBrowserController
 from mosaic_gui.controllers.checkpoints import CheckpointController
 from mosaic_gui.controllers.connection import ConnectionController
@@ -25,12 +26,14 @@ from mosaic_gui.controllers.replay import ReplayController
 from mosaic_gui.controllers.run_actions import RunActions
 from mosaic_gui.controllers.run_list import RunListController
 from mosaic_gui.controllers.stage import StageController
+from mosaic_gui.controllers.takeover import TakeoverController
 from mosaic_gui.controllers.theme import ThemeController
 from mosaic_gui.controllers.trash import TrashController
 from mosaic_gui.controllers.watch import WatchController
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
+from mosaic_gui.viewmodels.branches import BranchTreeModel
 from mosaic_gui.viewmodels.checkpoints import CheckpointsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.episodes import EpisodesModel
@@ -44,6 +47,7 @@ from mosaic_gui.viewmodels.play_start import PlayStartModel
 from mosaic_gui.viewmodels.player import PlayerModel
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.stage import StageModel
+from mosaic_gui.viewmodels.takeover import TakeoverModel
 from mosaic_gui.viewmodels.trained import TrainedModel
 from mosaic_gui.viewmodels.trash import TrashModel
 from mosaic_gui.viewmodels.watch import WatchModel
@@ -91,6 +95,8 @@ class ClientParts(QObject):
         self.play = PlayModel(self.store, self.watch, self.stage, self)
         self.beliefs = BeliefsModel(self.store, self.watch, self)
         self.episodes, self.player = EpisodesModel(self), PlayerModel(self)
+        self.takeover = TakeoverModel(self.store, self.player, self)
+        self.branches = BranchTreeModel(self.store, self.player, self)
         self.exports = ExportModel(self)
         self.trained = TrainedModel(self.store, self.agents, self)
         self.play_start = PlayStartModel(self.store, self)
@@ -112,6 +118,8 @@ class ClientParts(QObject):
         self.play_controller = PlayController(self.play, self)
         self.play_starter = PlayStartController(self.play_start, self.play, self)
         self.replay_controller = ReplayController(self.episodes, self.player, self)
+        self.takeover_controller = TakeoverController(self.takeover, self.say, self)
+        self.branch_controller = BranchController(self.branches, self)
         self.checkpoints = CheckpointController(self.launch, (self.trained, self.play_start), self)
         self.checkpoint_browser = CheckpointBrowserController(self.all_checkpoints, self.say, self)
         self.trash_controller = TrashController(self.trash_runs, self)
@@ -137,6 +145,8 @@ class ClientParts(QObject):
             self.play_controller,
             self.play_starter,
             self.replay_controller,
+            self.takeover_controller,
+            self.branch_controller,
             self.checkpoints,
             self.checkpoint_browser,
             self.trash_controller,

@@ -100,11 +100,14 @@ class Wiring(QObject):
         from mosaic_gui.views.replay_page import ReplayPage
 
         parts = self._parts
-        page = ReplayPage(parts.episodes, parts.player, parts.exports)
+        page = ReplayPage(
+            parts.episodes, parts.player, parts.exports, parts.takeover, parts.branches
+        )
         page.shown.connect(self._on_replay_shown)
         page.back_wanted.connect(self.navigator.leave_replay)
         page.export_wanted.connect(parts.export_controller.start)
         page.export_strip.cancel_wanted.connect(parts.export_controller.cancel)
+        page.branches.open_wanted.connect(parts.branches.open)
         page.list.replay_wanted.connect(parts.replay_controller.open)
         page.list.run_wanted.connect(parts.replay_controller.choose_run)
         page.list.add_wanted.connect(parts.replay_controller.add)
@@ -213,6 +216,9 @@ class Wiring(QObject):
         self._connect_checkpoints()
         parts.watch.run_changed.connect(self._on_run_changed)
         parts.play_start.said.connect(parts.say)
+        parts.takeover_controller.opened.connect(self._on_taken_over)
+        parts.branches.open_wanted.connect(parts.replay_controller.open)
+        parts.branches.watch_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
         parts.downloads.video_here.connect(self._on_video)
         parts.preferences.settings_changed.connect(self._on_settings)
 
@@ -240,6 +246,7 @@ class Wiring(QObject):
         if shown and not parts.episodes.run_id and parts.watch.run_id:
             parts.replay_controller.choose_run(parts.watch.run_id)
         parts.replay_controller.show(shown)
+        parts.branch_controller.show(shown)
 
     def _on_setting(self, name: str, value: object) -> None:
         if name == "theme":
@@ -259,6 +266,7 @@ class Wiring(QObject):
         self._parts.watch.take_workers(workers)
         self._parts.play_start.take_workers(workers)
         self._parts.all_checkpoints.take_workers(workers)
+        self._parts.takeover.take_workers(workers)
 
     def _on_stack(self, status: StackStatus) -> None:
         session = self._parts.stack.session
@@ -326,6 +334,12 @@ class Wiring(QObject):
         run = self._parts.watch.run
         if run is not None and run.state.is_final:
             self._parts.layouts.take_back()
+
+    def _on_taken_over(self, run: RunView, by_person: bool) -> None:
+        if by_person:
+            self._on_play_started(run)
+        else:
+            self.navigator.open_runs([run.run_id])
 
     def _on_launched(self, run: RunView) -> None:
         self._parts.preferences.keep(self._parts.launch, self._parts.trained)

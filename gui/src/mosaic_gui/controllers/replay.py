@@ -54,12 +54,14 @@ class ReplayController(Controller):
             self._episodes.show_run(run_id, run)
             self._read_all()
 
-    def open(self, address: EpisodeAddress) -> None:
-        """Replay one episode alone, and list the episodes of its run."""
+    def open(self, address: EpisodeAddress, step: int = 0) -> None:
+        """Replay one episode alone, and list the episodes of its run. `step`: where to begin."""
         self._picks = None
         self.choose_run(address.run_id)
         if address not in self._player.addresses[:1] or len(self._player.panes) > 1:
-            self._begin(self._player.open(address, self._title(address.run_id)))
+            self._begin(self._player.open(address, self._title(address.run_id), step))
+        elif step:
+            self._player.seek(step)
 
     def add(self, address: EpisodeAddress) -> None:
         """Replay an episode next to the others."""

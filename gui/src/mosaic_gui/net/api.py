@@ -38,6 +38,8 @@ HASHING_MS = 600_000
 """Files of several GiB may be read, one request after the other."""
 TRIES = 3
 LOG_PIECE_BYTES = 2**18
+MOST_CHECKPOINTS = 500
+"""Checkpoints in one answer."""
 EVENTS_AT_ONCE = 200
 """A table of values may have thousands of numbers; a page is read between two frames."""
 
@@ -134,6 +136,15 @@ class ApiClient(QObject):
         """RunView of a new run in which the checkpoint acts and learns nothing."""
         body = {"checkpoint": checkpoint, "overrides": overrides}
         return self._send(http_api.PLAY, run_id, body=body)
+
+    def fork_run(self, run_id: str, fork: dict[str, Any]) -> ApiReply:
+        """RunView of a new run that goes on from a step of an episode. `fork`: a ForkRequest."""
+        return self._send(http_api.FORK, run_id, body=fork)
+
+    def checkpoints_in(self, environment: str) -> ApiReply:
+        """CheckpointPage of all runs in an environment, the highest returns first."""
+        query = {"environment": environment, "sort": "return", "limit": str(MOST_CHECKPOINTS)}
+        return self._send(http_api.CHECKPOINTS, query=query)
 
     def replay_episode(self, run_id: str, attempt: int, env: int, episode: int) -> ApiReply:
         """RunView of a run that rebuilds a recorded episode; one that goes on already where there is one."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mosaic_contracts.runs import RunView
-from mosaic_gui.state import run_row
+from mosaic_gui.state import run_row, wording
 from mosaic_gui.state.language import tr
 
 MOST_CHILDREN = 12
@@ -46,4 +46,13 @@ def lineage_of(run: RunView, runs: Mapping[str, RunView]) -> Lineage:
 
 def _words(run: RunView) -> str:
     kind = "" if run.spec.kind.value == "train" else f"{run.spec.kind.value}: "
-    return f"{kind}{run_row.title(run)} · {run_row.subtitle(run)}"
+    words = f"{kind}{run_row.title(run)} · {run_row.subtitle(run)}"
+    point = run.spec.start_from
+    if point is None:
+        return words
+    return tr(
+        "{run} from step {step} of episode {episode}",
+        run=words,
+        step=wording.count(point.step),
+        episode=wording.count(point.episode),
+    )

@@ -21,6 +21,11 @@ def start_parameter(algorithm: Algorithm | None) -> str:
     """The parameter that takes a checkpoint to begin with; empty where there is none."""
     if algorithm is None or not algorithm.warm_start:
         return ""
+    return checkpoint_parameter(algorithm)
+
+
+def checkpoint_parameter(algorithm: Algorithm) -> str:
+    """The parameter that takes a checkpoint; empty where there is none."""
     properties = algorithm.parameters.get("properties")
     parts = properties.items() if isinstance(properties, dict) else ()
     return next((n for n, p in parts if isinstance(p, dict) and p.get(CHECKPOINT_MARK)), "")

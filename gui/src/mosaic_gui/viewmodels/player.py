@@ -36,6 +36,8 @@ class PlayerModel(QObject):
         self.is_waiting = False
         """Playing waits for frames."""
         self.prefers_grid = False
+        self._first_step = 0
+        """Where to begin once the steps of the first episode are known."""
         self._is_shown = False
         self._last_tick = 0.0
         self._timer = interval_timer(self, TICK_MS, self._on_tick)
@@ -60,10 +62,11 @@ class PlayerModel(QObject):
         """Moments of the first episode."""
         return self.main.moments if self.main is not None else []
 
-    def open(self, address: EpisodeAddress, title: str) -> ReplayModel:
-        """Show one episode alone, from its beginning."""
+    def open(self, address: EpisodeAddress, title: str, step: int = 0) -> ReplayModel:
+        """Show one episode alone. `step`: where to begin, as soon as its steps are known."""
         self._close_all()
         self.playback.position, self.playback.is_playing = 0.0, False
+        self._first_step = step
         return self._add(address, title)
 
     def add(self, address: EpisodeAddress, title: str) -> ReplayModel | None:
@@ -176,6 +179,8 @@ class PlayerModel(QObject):
 
     def _on_tracks(self) -> None:
         self.playback.tracks = [pane.track for pane in self.panes] or [Track()]
+        if self.panes and self.panes[0].has_steps and self._first_step:
+            self.playback.position, self._first_step = float(self._first_step), 0
         self.playback.seek(self.playback.position)
         self._update()
 

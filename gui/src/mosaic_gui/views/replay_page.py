@@ -33,12 +33,16 @@ from mosaic_gui.state.export_words import (
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.playback import DEFAULT_FPS
 from mosaic_gui.theme.icon import icon
+from mosaic_gui.viewmodels.branches import BranchTreeModel
 from mosaic_gui.viewmodels.episodes import EpisodesModel
 from mosaic_gui.viewmodels.exports import ExportModel
 from mosaic_gui.viewmodels.player import PlayerModel
 from mosaic_gui.viewmodels.replay import ReplayModel
 from mosaic_gui.viewmodels.steps_table import StepsTableModel
+from mosaic_gui.viewmodels.takeover import TakeoverModel
 from mosaic_gui.views.bases import VisibilityFrame
+from mosaic_gui.views.branch_tree import BranchTreePanel
+from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.episode_list import EpisodeListView, episode_words
 from mosaic_gui.views.export_popup import ExportPopup
 from mosaic_gui.views.export_strip import ExportStrip
@@ -46,6 +50,7 @@ from mosaic_gui.views.player_keys import PlayerKeys
 from mosaic_gui.views.replay_pane import ReplayPane
 from mosaic_gui.views.replay_timeline import ReplayTimeline
 from mosaic_gui.views.steps_table import StepsTable
+from mosaic_gui.views.takeover_popup import TakeoverPopup
 from mosaic_gui.views.text import ElidedLabel, IconLabel, button, frame, label
 from mosaic_gui.views.transport import TransportBar
 
@@ -63,12 +68,20 @@ class ReplayPage(VisibilityFrame):
     export_wanted = pyqtSignal(object)
     """VideoExport, StepsExport or DatasetExport."""
 
-    def __init__(self, episodes: EpisodesModel, player: PlayerModel, exports: ExportModel) -> None:
+    def __init__(
+        self,
+        episodes: EpisodesModel,
+        player: PlayerModel,
+        exports: ExportModel,
+        takeover: TakeoverModel,
+        branches: BranchTreeModel,
+    ) -> None:
         super().__init__()
         self.setObjectName("page.replay")
-        self._episodes, self._player = episodes, player
+        self._episodes, self._player, self._takeover = episodes, player, takeover
         self._panes: dict[ReplayModel, ReplayPane] = {}
         self.back = button(tr("Run"), "quiet", "replay.back")
+        self.take_over = button(tr("Take over"), "", "replay.take_over")
         self.export = button(tr("Export"), "", "replay.export")
         self.export_strip = ExportStrip(exports)
         self._export_folder = ""
@@ -79,6 +92,7 @@ class ReplayPage(VisibilityFrame):
         self._wanted: dict[QWidget, bool] = {}
         """Columns that the user has shown or hidden; others give way where there is little room."""
         self.list = EpisodeListView(episodes)
+        self.branches = BranchTreePanel(branches)
         self._rows = StepsTableModel(self)
         self.steps = StepsTable(self._rows)
         self._steps_or_words = QStackedWidget()
@@ -94,16 +108,25 @@ class ReplayPage(VisibilityFrame):
         layout.addWidget(self._make_body(), 1)
         layout.addWidget(self._make_player())
         self._keys = PlayerKeys(self, player)
+        named_shortcut(self, "T", tr("Take over"), self.open_takeover)
         self._connect()
         self._on_panes()
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         super().resizeEvent(event)
+        self.branches.set_room(self.height())
         self._fit()
 
     def panes(self) -> list[ReplayPane]:
         """The episodes that are shown, in their order."""
         return [self._panes[model] for model in self._player.panes]
+
+    def open_takeover(self) -> TakeoverPopup:
+        """Ask who goes on from the step that is looked at."""
+        self._takeover.begin()
+        popup = TakeoverPopup(self, self._takeover)
+        popup.show_at(self.take_over.mapToGlobal(QPoint(0, self.take_over.height() + 4)))
+        return popup
 
     def open_export(self) -> ExportPopup:
         """Ask what the episode, or the selected ones, are exported as."""
@@ -180,7 +203,7 @@ class ReplayPage(VisibilityFrame):
         room = self.width() - _LIST_WIDTH - _STEPS_WIDTH
         has_room = room >= columns * _PANE_WIDTH
         for toggle, part, fits in (
-            (self.show_list, self.list, True),
+            (self.show_list, self._left, True),
             (self.show_steps, self._table, has_room),
         ):
             on = self._wanted.get(toggle, fits)
@@ -202,6 +225,11 @@ class ReplayPage(VisibilityFrame):
         self.export.setToolTip(
             tr("Save the episode as a video or file, or episodes as a dataset (Ctrl+E)")
         )
+        self.take_over.setIcon(icon("hybrid", "muted"))
+        self.take_over.setToolTip(
+            tr("Go on from this step: you, the same policy, or another checkpoint (T)")
+        )
+        row.addWidget(self.take_over)
         row.addWidget(self.export)
         return row
 
@@ -214,11 +242,17 @@ class ReplayPage(VisibilityFrame):
         column.addLayout(self._grid, 1)
         column.addWidget(self._empty, 1)
         table = self._table = self._make_steps()
+        self._left = QWidget()
+        left = QVBoxLayout(self._left)
+        left.setContentsMargins(0, 0, 0, 0)
+        left.setSpacing(8)
+        left.addWidget(self.list, 1)
+        left.addWidget(self.branches)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setObjectName("replay.split")
         split.setHandleWidth(10)
         split.setChildrenCollapsible(False)
-        for part, least in ((self.list, 250), (middle, 300), (table, 220)):
+        for part, least in ((self._left, 250), (middle, 300), (table, 220)):
             part.setMinimumWidth(least)
             split.addWidget(part)
         for at, share in enumerate((0, 1, 0)):
@@ -264,9 +298,11 @@ class ReplayPage(VisibilityFrame):
     def _connect(self) -> None:
         player = self._player
         self.back.clicked.connect(lambda: self.back_wanted.emit(self._episodes.run_id))
+        self.take_over.clicked.connect(self.open_takeover)
         self.export.clicked.connect(self.open_export)
         self.list.export_wanted.connect(self.open_export)
         self.steps.step_chosen.connect(self._on_step)
+        self.steps.takeover_wanted.connect(self.open_takeover)
         player.panes_changed.connect(self._on_panes)
         player.moved.connect(self._on_moved)
         self._episodes.filled.connect(self._show_run)

@@ -1,7 +1,7 @@
 """The table of recorded steps next to the frame; its selected row is the step that is looked at."""
 
 from PyQt6.QtCore import QItemSelectionModel, QModelIndex, Qt, pyqtSignal
-from PyQt6.QtGui import QKeyEvent
+from PyQt6.QtGui import QAction, QKeyEvent
 from PyQt6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from mosaic_gui.state.language import tr
@@ -14,6 +14,8 @@ class StepsTable(QTableView):
     """Follows the player, and moves it when a row is chosen."""
 
     step_chosen = pyqtSignal(int)
+    takeover_wanted = pyqtSignal()
+    """Something is to go on from the step that is looked at."""
 
     def __init__(self, model: StepsTableModel) -> None:
         super().__init__()
@@ -29,6 +31,10 @@ class StepsTable(QTableView):
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        take_over = QAction(tr("Take over …"), self)
+        take_over.triggered.connect(lambda: self.takeover_wanted.emit())
+        self.addAction(take_over)
         rows, header = self.verticalHeader(), self.horizontalHeader()
         if rows is not None:
             rows.setVisible(False)
