@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.records import make_record
 from tests.script_worker import SPEC, script_worker
 from tests.stack import Stack
 
@@ -14,6 +15,8 @@ from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import PlayOrder, RunRequest
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
+from mosaic_contracts.worker import Algorithm, DeviceNeed, WorkerManifest
+from mosaic_scheduler.admission.plays import needs_a_gpu, taken_over
 from mosaic_scheduler.errors import InputUnusable
 from mosaic_scheduler.executors.run_files import best_of, listed_checkpoints, open_inside
 
@@ -155,6 +158,29 @@ async def test_a_play_shows_what_a_run_has_learned(stack: Stack) -> None:
     assert (other.spec.kind, other.spec.seed) == (RunKind.EVALUATE, 1)
     await stack.wait_end(other.run_id)
     assert stack.worker_file(other.run_id, "verb").read_text() == "play"
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "worker", "gpus"),
+    [
+        (None, DeviceNeed.OPTIONAL, False),
+        (None, DeviceNeed.REQUIRED, True),
+        (DeviceNeed.OPTIONAL, DeviceNeed.REQUIRED, False),
+    ],
+)
+def test_a_play_asks_for_gpus_only_where_it_needs_them(
+    algorithm: DeviceNeed | None, worker: DeviceNeed, gpus: bool
+) -> None:
+    """It would wait for the trainings that hold them."""
+    record = make_record()
+    spec = record.spec.model_copy(update={"gpus": 2, "gpu_memory_mb": 100, "cpus": 3})
+    needs = needs_a_gpu(
+        Algorithm(id="a", title="A", parameters={}, device=algorithm),
+        WorkerManifest(id="w", title="W", command=["w"], device=worker),
+    )
+    found = taken_over(record.model_copy(update={"spec": spec}), needs_gpu=needs)
+    assert found["cpus"] == 3
+    assert (found.get("gpus"), found.get("gpu_memory_mb")) == ((2, 100) if gpus else (None, None))
 
 
 @pytest.mark.broker

@@ -10,6 +10,7 @@ from tests.records import make_record
 from tests.script_worker import SPEC, script_worker
 from tests.stack import Stack, until
 
+from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.replays import (
     REPLAY_FILE,
@@ -26,13 +27,19 @@ from mosaic_contracts.services import (
     RunIds,
     RunRecords,
     RunRequest,
+    SubmitRequest,
 )
-from mosaic_contracts.spec import RecordLevel, RunKind
+from mosaic_contracts.spec import RecordLevel, RunKind, RunSpec
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.admission.recorded import find_episode
 from mosaic_scheduler.errors import RecordUnusable
+from mosaic_scheduler.queue.outside import (
+    MAX_PLAYS,
+    MAX_REPLAYS,
+    is_outside_queue,
+    places_outside_queue,
+)
 from mosaic_scheduler.queue.plan import HELD, QueueEntry
-from mosaic_scheduler.queue.replays import MAX_REPLAYS, replay_places
 from mosaic_scheduler.reconcile import episode_record
 from mosaic_scheduler.reconcile.episode_record import EpisodeFilter
 
@@ -445,27 +452,58 @@ def test_a_chain_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_replays_start_in_their_order() -> None:
     """As many as there is room for; one whose record is not there yet keeps its turn, one that is held has none."""
     waiting = [QueueEntry("held", 1, held=True), *(QueueEntry(name, 1) for name in "abc")]
-    places = replay_places(waiting, MAX_REPLAYS - 2, {"a": "reads", "c": "reads"})
+    unready = {"a": "reads", "c": "reads"}
+    places = places_outside_queue(RunKind.REPLAY, waiting, MAX_REPLAYS - 2, unready)
     assert [(place.run_id, place.starts, place.reason) for place in places] == [
         ("held", False, HELD),
         ("a", False, "reads"),
         ("b", True, None),
         ("c", False, f"behind other replays, of which {MAX_REPLAYS} run at once"),
     ]
-    assert not any(place.starts for place in replay_places(waiting, MAX_REPLAYS, {}))
+    full = places_outside_queue(RunKind.REPLAY, waiting, MAX_REPLAYS, {})
+    assert not any(place.starts for place in full)
+
+
+@pytest.mark.parametrize(
+    ("fields", "outside"),
+    [
+        ({"kind": "play"}, True),
+        ({"kind": "play", "cpus": 2}, True),
+        ({"kind": "play", "gpus": 1}, False),
+        ({"kind": "evaluate"}, False),
+        ({"kind": "train"}, False),
+    ],
+)
+def test_who_waits_for_no_core(fields: dict[str, Any], outside: bool) -> None:
+    """A play without GPUs; an evaluation computes, and takes its turn."""
+    spec = RunSpec.model_validate({**SPEC, "worker": "replays", **fields})
+    assert is_outside_queue(spec) is outside
 
 
 PLAYS = {"play": True, "human": True, "branches": True}
 """A worker whose plays by a person begin at recorded steps."""
 
 
-async def plays(stack: Stack, events: Sequence[dict[str, Any]], **fields: Any) -> RunRecord:
-    """A run of such a worker, with these events in the store."""
+def playing_worker(stack: Stack, does: str) -> dict[str, Any]:
+    """Such a worker; fields of its plays."""
     schema = {"properties": {"label": {"type": "string"}}}
     answer = {"ok": True, "findings": []}
     algorithm = {"parameters": schema, **PLAYS}
-    script_worker(stack, "replays", answer, ENDS, algorithm, modes=("train", "play", "replay"))
-    run = await stack.submit(**{**SPEC, "worker": "replays", "kind": "play", **fields})
+    script_worker(stack, "replays", answer, does, algorithm, modes=("train", "play", "replay"))
+    return {**SPEC, "worker": "replays", "kind": "play"}
+
+
+async def cores_line(stack: Stack, spec: dict[str, Any]) -> PreflightLine:
+    """What a preflight says of cores."""
+    request = SubmitRequest(spec=spec)
+    report = await stack.bus.request("scheduler", "preflight", request, PreflightReport, 20)
+    (found,) = [each for each in report.lines if each.id == "cpus"]
+    return found
+
+
+async def plays(stack: Stack, events: Sequence[dict[str, Any]], **fields: Any) -> RunRecord:
+    """A run of such a worker, with these events in the store."""
+    run = await stack.submit(**{**playing_worker(stack, ENDS), **fields})
     ended = await stack.wait_end(run.run_id)
     store(stack, run.run_id, events)
     return ended
@@ -473,8 +511,38 @@ async def plays(stack: Stack, events: Sequence[dict[str, Any]], **fields: Any) -
 
 @pytest.mark.broker
 @pytest.mark.shared_stack
+async def test_plays_wait_for_one_another_and_not_for_trainings(stack: Stack) -> None:
+    """All cores are taken: plays start at once, up to their number, the next one says why it waits and what to do,
+    also before it is asked for; one that is held does not start. The queue goes on as without them."""
+    fields = playing_worker(stack, WAITS.replace("replay", "play"))
+    training = await stack.submit(cpus=2, parameters={"rate": 200.0, "events": 1_000_000})
+    await stack.wait_state(training.run_id, RunState.RUNNING)
+    behind = await stack.submit(parameters={"events": 5})
+    held = await stack.submit(**fields, hold=True)
+    assert (await cores_line(stack, fields)).level == "ok"
+    made = [await stack.submit(**fields) for _ in range(MAX_PLAYS + 1)]
+    for each in made[:-1]:
+        await stack.wait(each.run_id, lambda r: r.state.has_process)
+    waiting = await stack.wait(made[-1].run_id, lambda r: "other plays" in (r.waiting_reason or ""))
+    assert "`./mosaic ps --kind play`" in str(waiting.waiting_reason)
+    found = await cores_line(stack, fields)
+    assert (found.level, found.todo) == (
+        "warning",
+        "Wait, or stop one of them (`./mosaic ps --kind play`).",
+    )
+    assert (await stack.get(held.run_id)).state is RunState.QUEUED
+    assert (await stack.get(behind.run_id)).position == 1
+    status = await stack.status()
+    assert (status.cpu_in_use, status.queued) == (2, 1)
+    await stack.stop(made[0].run_id)
+    await stack.wait(made[-1].run_id, lambda r: r.state.has_process)
+    await stack.stop(training.run_id)
+
+
+@pytest.mark.broker
+@pytest.mark.shared_stack
 async def test_a_branch_is_given_the_record_of_its_episode(stack: Stack) -> None:
-    """It is queued like a training, gets the verb `play`, and its stored spec names attempt and parent."""
+    """It is queued like a run of any kind, gets the verb `play`, and its stored spec names attempt and parent."""
     run = await plays(stack, episodes(3))
     start_from = {"run_id": run.run_id, "episode": 1, "step": 2}
     made = await stack.submit(**SPEC, worker="replays", kind="play", start_from=start_from)

@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import RecorderStatus
-from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.spec import RunKind, RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_contracts.xmpp import XmppServer
@@ -82,6 +83,8 @@ class Context:
     machine_mb: int
     """Memory of this machine."""
     cpus_in_use: int
+    outside: Mapping[RunKind, int]
+    """Runs that live outside the queue, by kind."""
     stock: GpuStock
     devices: Devices
     secrets: list[str]
@@ -158,6 +161,7 @@ class ContextSource:
             bounds=self._executor.bounds,
             machine_mb=machine_memory_mb(),
             cpus_in_use=self._dispatcher.load.cpu_in_use,
+            outside=self._dispatcher.load.outside,
             stock=await self._gpus.stock(patient=spec.gpus > 0),
             devices=await self._gpus.devices(),
             secrets=await asyncio.to_thread(self._vault.names),

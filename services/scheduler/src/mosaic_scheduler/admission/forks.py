@@ -14,7 +14,7 @@ from mosaic_contracts.worker import Algorithm, Finding
 from mosaic_scheduler import problem
 from mosaic_scheduler.admission.admission import Admission
 from mosaic_scheduler.admission.copies import overridden
-from mosaic_scheduler.admission.plays import SAME, world_of
+from mosaic_scheduler.admission.plays import needs_a_gpu, taken_over, world_of
 from mosaic_scheduler.executors.inputs import checkpoint_parameters
 from mosaic_scheduler.executors.run_files import listed_checkpoints
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
@@ -67,7 +67,7 @@ class RunForks:
             return await self._by_checkpoint(await self._store.require(run_id), path)
         algorithm = await self._algorithm(record)
         if asked.actor == "human" and algorithm.human:
-            return {**_same(record), "parameters": dict(record.spec.parameters)}
+            return {**self._same(record, algorithm), "parameters": dict(record.spec.parameters)}
         can_act = algorithm.hybrid if asked.actor == "human" else algorithm.play
         if can_act and algorithm.branches and self._has_checkpoint(record, algorithm):
             return await self._by_checkpoint(record, "")
@@ -76,7 +76,8 @@ class RunForks:
                 f"run {record.run_id} has no policy that could go on. Name a checkpoint of another run"
             )
         worker, name = PERSONAL
-        return {**_same(record), "worker": worker, "algorithm": name, "parameters": {}}
+        same = taken_over(record, needs_gpu=False)
+        return {**same, "worker": worker, "algorithm": name, "parameters": {}}
 
     async def _by_checkpoint(self, record: RunRecord, path: str) -> dict[str, Any]:
         """A play of a checkpoint of this run; without a path of the one by which it plays, or its newest."""
@@ -88,13 +89,18 @@ class RunForks:
         given = record.spec.parameters.get(names[0])
         if record.spec.kind.plays and not path and isinstance(given, str):
             start = given
-        return {**_same(record), "parameters": {**world_of(record, algorithm), names[0]: start}}
+        parameters = {**world_of(record, algorithm), names[0]: start}
+        return {**self._same(record, algorithm), "parameters": parameters}
 
     def _has_checkpoint(self, record: RunRecord, algorithm: Algorithm) -> bool:
         names = checkpoint_parameters(algorithm)
         if record.spec.kind.plays and names:
             return bool(record.spec.parameters.get(names[0]))
         return bool(listed_checkpoints(self._home / record.run_dir))
+
+    def _same(self, record: RunRecord, algorithm: Algorithm) -> dict[str, Any]:
+        manifest = self._catalogue.find(record.spec.worker).manifest
+        return taken_over(record, needs_gpu=needs_a_gpu(algorithm, manifest))
 
     async def _algorithm(self, record: RunRecord) -> Algorithm:
         worker = self._catalogue.find(record.spec.worker)
@@ -105,11 +111,6 @@ class RunForks:
                 f"{record.spec.worker} has no algorithm {record.spec.algorithm} any more"
             )
         return algorithm
-
-
-def _same(record: RunRecord) -> dict[str, Any]:
-    fields = record.spec.model_dump(mode="json")
-    return {name: fields[name] for name in SAME}
 
 
 def _refused(message: str) -> ProblemError:

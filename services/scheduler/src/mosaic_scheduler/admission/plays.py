@@ -9,7 +9,14 @@ from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import PlayOrder
 from mosaic_contracts.spec import RunKind
-from mosaic_contracts.worker import WORLD_MARK, Algorithm, Finding, WorkerDescription
+from mosaic_contracts.worker import (
+    WORLD_MARK,
+    Algorithm,
+    DeviceNeed,
+    Finding,
+    WorkerDescription,
+    WorkerManifest,
+)
 from mosaic_scheduler import problem
 from mosaic_scheduler.admission.admission import Admission
 from mosaic_scheduler.admission.copies import overridden
@@ -19,8 +26,9 @@ from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
 from mosaic_servicekit.bus import Verb
 
-SAME = ("worker", "algorithm", "environment", "seed", "cpus", "gpus", "gpu_memory_mb", "memory_mb")
+_SAME = ("worker", "algorithm", "environment", "seed", "cpus", "memory_mb")
 """What a play takes over; its recording, priority and limits in time are its own."""
+_GPUS = ("gpus", "gpu_memory_mb")
 
 
 class RunPlays:
@@ -48,8 +56,10 @@ class RunPlays:
         if known is not None:
             return known
         record = await self._store.require(order.run_id)
-        description = await self._catalogue.describe(self._catalogue.find(record.spec.worker))
-        spec = _spec(record, _playing(record, description), asked)
+        worker = self._catalogue.find(record.spec.worker)
+        algorithm = _playing(record, await self._catalogue.describe(worker))
+        needs_gpu = needs_a_gpu(algorithm, worker.manifest)
+        spec = _spec(record, algorithm, asked, needs_gpu=needs_gpu)
         return await self._admission.queue(spec, key)
 
 
@@ -72,8 +82,9 @@ def _playing(record: RunRecord, description: WorkerDescription) -> Algorithm:
     return algorithm
 
 
-def _spec(record: RunRecord, algorithm: Algorithm, asked: PlayRequest) -> dict[str, Any]:
-    fields = record.spec.model_dump(mode="json")
+def _spec(
+    record: RunRecord, algorithm: Algorithm, asked: PlayRequest, *, needs_gpu: bool
+) -> dict[str, Any]:
     parameter = checkpoint_parameters(algorithm)[0]
     run, start = record.run_id, record.run_id
     if asked.checkpoint is not None:
@@ -81,11 +92,23 @@ def _spec(record: RunRecord, algorithm: Algorithm, asked: PlayRequest) -> dict[s
     elif record.spec.kind.plays:  # once more: it has no checkpoint but the one that it began with
         run, start = record.spec.parent or run, str(record.spec.parameters.get(parameter, run))
     spec = {
-        **{name: fields[name] for name in SAME},
+        **taken_over(record, needs_gpu=needs_gpu),
         "kind": RunKind.PLAY.value,
         "parameters": {**world_of(record, algorithm), parameter: start},
     }
     return {**overridden(spec, asked.overrides), "parent": run}
+
+
+def needs_a_gpu(algorithm: Algorithm, manifest: WorkerManifest) -> bool:
+    """Whether an algorithm cannot work without a GPU; if it does not say, its worker does."""
+    return (algorithm.device or manifest.device) is DeviceNeed.REQUIRED
+
+
+def taken_over(record: RunRecord, *, needs_gpu: bool) -> dict[str, Any]:
+    """The fields of a run's spec that a play has too. A policy that acts needs no GPU where it can do without one:
+    the play would wait for the trainings that hold them."""
+    fields = record.spec.model_dump(mode="json")
+    return {name: fields[name] for name in (*_SAME, *(_GPUS if needs_gpu else ()))}
 
 
 def world_of(record: RunRecord, algorithm: Algorithm) -> dict[str, Any]:

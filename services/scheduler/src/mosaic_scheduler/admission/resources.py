@@ -1,7 +1,7 @@
 """Whether this stack can give a run what it asks for: cores, memory, internet, GPUs, space on the disk."""
 
 from mosaic_contracts.problems import ProblemCode
-from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.spec import RunKind, RunSpec
 from mosaic_contracts.worker import DeviceNeed, WorkerDescription, WorkerManifest
 from mosaic_scheduler import problem
 from mosaic_scheduler.admission.check import AS_IT_IS, Check, from_problem, passed, warned, wrong
@@ -9,6 +9,7 @@ from mosaic_scheduler.admission.context import Context, DiskSpace
 from mosaic_scheduler.executors.protocol import Bounds, Internet
 from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.gpus.stock import GpuStock
+from mosaic_scheduler.queue.outside import OUTSIDE, is_outside_queue
 from mosaic_scheduler.queue.plan import QueueEntry, queue_places
 
 _MEMORY_OPEN = "nothing holds a process of the embedded stack to `memory_mb`"
@@ -20,12 +21,23 @@ _ON_CPU = (
 
 def check_cores(context: Context) -> list[Check]:
     """Whether the run would start at once; more cores than there are is a wrong field."""
+    if is_outside_queue(context.spec):
+        return [_check_turn(context.spec.kind, context.outside.get(context.spec.kind, 0))]
     cpus, limit = context.spec.cpus, context.inventory.cpus
     free = limit - context.cpus_in_use
     if cpus <= free:
         return [passed("cpus", f"Needs {cpus}; {free} of {limit} are free.")]
     message = f"It would wait: it needs {cpus} cores, {max(free, 0)} of {limit} are free."
     return [warned("cpus", message, "Wait, or stop a run that holds them (`./mosaic ps`).")]
+
+
+def _check_turn(kind: RunKind, running: int) -> Check:
+    """Whether a run that waits for no core would start at once."""
+    most = OUTSIDE[kind]
+    if running < most:
+        return passed("cpus", f"Waits for no core; {running} of {most} such runs are under way.")
+    message = f"It would wait: {running} runs of kind {kind} are under way, {most} at once."
+    return warned("cpus", message, f"Wait, or stop one of them (`./mosaic ps --kind {kind}`).")
 
 
 def check_memory(context: Context) -> list[Check]:

@@ -40,7 +40,7 @@ class QueuePlace:
 
     run_id: str
     position: int | None
-    """1 is next; None: it starts now, is held, or is a replay."""
+    """1 is next; None: it starts now, is held, or has no place in the queue."""
     reason: str | None
     starts: bool = False
     """All that it needs is free now."""

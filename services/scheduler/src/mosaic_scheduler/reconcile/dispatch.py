@@ -2,8 +2,9 @@
 
 import itertools
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from mosaic_contracts.gpus import GpuGrant
@@ -16,8 +17,8 @@ from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.queue.duration import PastDurations
 from mosaic_scheduler.queue.forecast import Busy, expected_starts
+from mosaic_scheduler.queue.outside import OUTSIDE, is_outside_queue, places_outside_queue
 from mosaic_scheduler.queue.plan import HELD, QueueEntry, QueuePlace, queue_places
-from mosaic_scheduler.queue.replays import replay_places
 from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.clock import present
@@ -37,8 +38,10 @@ class Load:
 
     cpu_in_use: int = 0
     queued: int = 0
-    """Runs that wait for cores or GPUs; replays are no part of the queue."""
+    """Runs that wait for cores or GPUs; those that start outside the queue are no part of it."""
     live: int = 0
+    outside: Mapping[RunKind, int] = field(default_factory=dict)
+    """Runs that live outside the queue, by kind."""
 
 
 @dataclass(frozen=True)
@@ -91,30 +94,36 @@ class Dispatcher:
         live = [run.record for run in unfinished if run.record.state.has_process]
         await self._ledger.settle({AttemptRef(r.run_id, r.attempt) for r in live})
         inventory = await self._executor.inventory()
-        replays = [run for run in queued if _is_replay(run.record)]
-        waiting = [run for run in queued if not _is_replay(run.record)]
-        busy = self._busy([record for record in live if not _is_replay(record)])
+        waiting = [run for run in queued if not is_outside_queue(run.record.spec)]
+        outside = [run for run in queued if is_outside_queue(run.record.spec)]
+        outside.sort(key=lambda run: run.record.spec.kind)
+        busy = self._busy([record for record in live if not is_outside_queue(record.spec)])
         devices = self._ledger.devices(self._free_in_s(busy), inventory.gpu_problem)
         claims = [_claim(run.record, unready.get(run.record.run_id, "")) for run in waiting]
         cores = sum(run.cpus for run in busy)
         places = queue_places(claims, cores, inventory.cpus, devices, self._overdue())
         self._note_lacking(places)
         self._forecast(waiting, claims, places, busy, inventory.cpus, devices)
-        places += replay_places(
-            [_claim(run.record) for run in replays], len(live) - len(busy), unready
-        )
+        running = Counter(record.spec.kind for record in live if is_outside_queue(record.spec))
+        places += _places_outside(outside, running, unready)
         starts = [
             PlannedStart(
                 run,
                 new_grant(place.devices, run.record.spec.gpu_memory_mb) if place.devices else None,
             )
-            for run, place in zip([*waiting, *replays], places, strict=True)
+            for run, place in zip([*waiting, *outside], places, strict=True)
             if place.starts
         ]
         # Includes the runs that start now: a user who sees a run started must not see its cores as free.
-        trainings = [start.run.record for start in starts if not _is_replay(start.run.record)]
-        taken = cores + sum(record.spec.cpus for record in trainings)
-        self.load = Load(taken, len(waiting) - len(trainings), len(live) + len(starts))
+        specs = [start.run.record.spec for start in starts]
+        from_queue = [spec for spec in specs if not is_outside_queue(spec)]
+        running.update(spec.kind for spec in specs if is_outside_queue(spec))
+        self.load = Load(
+            cores + sum(spec.cpus for spec in from_queue),
+            len(waiting) - len(from_queue),
+            len(live) + len(starts),
+            running,
+        )
         return QueuePlan(places, starts)
 
     def took(self, ref: AttemptRef, grant: GpuGrant) -> None:
@@ -198,13 +207,22 @@ def places_without_engine(waiting: Sequence[StoredRun], why: str) -> list[QueueP
     return [
         QueuePlace(run.record.run_id, None, HELD)
         if run.record.held
-        else QueuePlace(run.record.run_id, None if _is_replay(run.record) else next(position), why)
+        else QueuePlace(
+            run.record.run_id, None if is_outside_queue(run.record.spec) else next(position), why
+        )
         for run in waiting
     ]
 
 
-def _is_replay(record: RunRecord) -> bool:
-    return record.spec.kind is RunKind.REPLAY
+def _places_outside(
+    waiting: Sequence[StoredRun], running: Mapping[RunKind, int], unready: Mapping[str, str]
+) -> list[QueuePlace]:
+    """Places of runs outside the queue, which are sorted by kind."""
+    places = []
+    for kind in sorted(OUTSIDE):
+        claims = [_claim(run.record) for run in waiting if run.record.spec.kind is kind]
+        places += places_outside_queue(kind, claims, running.get(kind, 0), unready)
+    return places
 
 
 def _claim(record: RunRecord, unready: str = "") -> QueueEntry:

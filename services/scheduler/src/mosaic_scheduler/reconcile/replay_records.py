@@ -21,7 +21,7 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_scheduler.errors import LaunchFailed, RecordUnusable
 from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.executors.run_folder import fault_words
-from mosaic_scheduler.queue.replays import MAX_REPLAYS
+from mosaic_scheduler.queue.outside import OUTSIDE
 from mosaic_scheduler.reconcile.episode_record import EpisodeFilter, needs_earlier_episodes
 from mosaic_servicekit.lifecycle import cancel_all
 from mosaic_servicekit.logging import get_log
@@ -59,8 +59,11 @@ class ReplayRecords:
         gone = [self._readings.pop(run_id) for run_id in set(self._readings) - set(wanted)]
         await cancel_all([reading.task for reading in gone if reading.task is not None])
         # Read no more of them than can start soon.
-        for record in [each for each in wanted.values() if not each.held][:MAX_REPLAYS]:
-            if record.run_id not in self._readings:
+        room = dict(OUTSIDE)
+        for record in [each for each in wanted.values() if not each.held]:
+            kind = record.spec.kind
+            room[kind] = room.get(kind, 0) - 1
+            if room[kind] >= 0 and record.run_id not in self._readings:
                 self._begin(record)
         return {
             run_id: self._readings[run_id].waits_for if run_id in self._readings else READING
