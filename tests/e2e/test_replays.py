@@ -133,7 +133,7 @@ def clip_under_way(stack: StackUnderTest, run_id: str) -> tuple[psutil.Process, 
 
 @pytest.mark.kill
 def test_a_clip_of_a_killed_run_is_a_file_of_the_run(stack: StackUnderTest, tmp_path: Path) -> None:
-    """Worker and encoder are killed in the middle of a clip: it is listed with its episode, and it plays."""
+    """Worker and encoder are killed in the middle of a clip: it is listed with its episode and step, and it plays."""
     view = stack.submit(
         "cleanrl", "ppo_continuous_action", "Pendulum-v1", steps=10**6, clip_every=1
     )
@@ -147,7 +147,8 @@ def test_a_clip_of_a_killed_run_is_a_file_of_the_run(stack: StackUnderTest, tmp_
         rows = {row.path: row for row in client.artifacts(view.run_id)}
         row = rows[f"videos/{file.name}"]
         assert (row.kind, row.sha256) == ("video", None)
-        assert (row.env, row.episode) == parse_clip_name(file.name)
+        assert (row.env, row.episode, row.step) == parse_clip_name(file.name)
+        assert row.step is not None
         client.download(view.run_id, row.path, tmp_path / "clip.mp4")
     _, frames = in_exporter(stack, DECODE, str(tmp_path / "clip.mp4")).split()
     assert int(frames) > 0

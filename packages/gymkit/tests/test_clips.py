@@ -38,7 +38,7 @@ def test_every_second_episode_is_a_video(tmp_path: Path) -> None:
         assert frames_of(tmp_path / "run" / clip["path"]) == clip["data"]["frames"]
         assert clip["kind"] == "video"
         shown = parse_clip_name(Path(clip["path"]).name)
-        assert shown == (clip["data"]["env"], episode)
+        assert shown == (clip["data"]["env"], episode, clip["data"]["step"])
     begun = {event["episode"]: event["global_step"] for event in of_type(seen, "episode")}
     assert all(clips[n]["data"]["step"] == begun.get(n - 1, 0) for n in clips)
 
@@ -62,9 +62,11 @@ def test_a_killed_run_leaves_a_video_that_plays(tmp_path: Path) -> None:
         env = run.make("Pendulum-v1")
         run.record_config({{}}, env)
         env.reset(seed=1)
-        for step in range(150):
-            env.step(env.action_space.sample())
-            time.sleep(0.01)
+        for step in range(200 + 150):
+            _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+            if terminated or truncated:
+                env.reset()
+            time.sleep(0.01 if step >= 200 else 0)
         print(run._clips._clips._clip._process.pid, flush=True)
         time.sleep(60)
     """
@@ -79,7 +81,8 @@ def test_a_killed_run_leaves_a_video_that_plays(tmp_path: Path) -> None:
         os.kill(pid, signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    (video,) = (tmp_path / "run" / "videos").iterdir()
+    video = max((tmp_path / "run" / "videos").iterdir())
+    assert parse_clip_name(video.name) == (0, 1, 200)
     assert 30 <= frames_of(video) <= 151
 
 

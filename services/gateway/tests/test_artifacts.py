@@ -55,10 +55,11 @@ async def test_any_name_is_served_exactly(gateway: Any, peers: Any) -> None:
 
 async def test_clips_of_an_ended_run_are_listed(gateway: Any, peers: Any) -> None:
     """A killed worker announces nothing: clips that play are found by their names, others and links are not."""
+    named = "env-0-episode-00000200"
     folder = run_folder(gateway) / "videos"
     folder.mkdir()
     playable = b"....ftyp....moov....moof" + bytes(100)
-    for name in ("env-0-episode-00000100.mp4", "env-0-episode-00000200.mp4", "else.mp4"):
+    for name in ("env-0-episode-00000100.mp4", f"{named}-step-000000004096.mp4", "else.mp4"):
         (folder / name).write_bytes(playable)
     (folder / "env-0-episode-00000300.mp4").write_bytes(b"....ftyp....moov")
     (folder / "env-0-episode-00000400.mp4").symlink_to(folder / "else.mp4")
@@ -66,9 +67,9 @@ async def test_clips_of_an_ended_run_are_listed(gateway: Any, peers: Any) -> Non
     assert (await gateway.get(f"/runs/{RUN_ID}/artifacts")).json() == []
     peers.records[RUN_ID] = make_record(RUN_ID, state="failed")
     listed = (await gateway.get(f"/runs/{RUN_ID}/artifacts")).json()
-    assert [(row["path"], row["env"], row["episode"]) for row in listed] == [
-        ("videos/env-0-episode-00000100.mp4", 0, 100),
-        ("videos/env-0-episode-00000200.mp4", 0, 200),
+    assert [(row["path"], row["env"], row["episode"], row["step"]) for row in listed] == [
+        ("videos/env-0-episode-00000100.mp4", 0, 100, None),  # of an older version
+        (f"videos/{named}-step-000000004096.mp4", 0, 200, 4096),
     ]
     assert all(row["kind"] == "video" and row["bytes"] == len(playable) for row in listed)
 

@@ -97,7 +97,7 @@ class ClipSeries:
             self._announce(clip)
         if not self.wants(episode) or len(self._ending) >= _MOST_ENCODERS:
             return
-        path = Path(CLIPS_DIR) / clip_name(self._env, episode)
+        path = Path(CLIPS_DIR) / clip_name(self._env, episode, step)
         facts = {"env": self._env, "episode": episode, "step": step, "fps": fps}
         try:
             self._clip = _Clip(self._telemetry.run_dir, path, facts)

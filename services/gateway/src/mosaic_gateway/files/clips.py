@@ -27,10 +27,7 @@ def find_clips(folder: Path, known: Container[str]) -> list[ArtifactRow]:
     for file in files:
         shown, path = parse_clip_name(file.name), f"{CLIPS_DIR}/{file.name}"
         if shown is not None and path not in known and (size := _playable_bytes(file)):
-            env, episode = shown
-            rows.append(
-                ArtifactRow(path=path, kind=CLIP_KIND, bytes=size, env=env, episode=episode)
-            )
+            rows.append(ArtifactRow(path=path, kind=CLIP_KIND, bytes=size, **shown._asdict()))
     return rows
 
 
