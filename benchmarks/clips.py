@@ -1,7 +1,7 @@
 """What clips cost a training: CPU milliseconds a frame in the trainer's thread, and CPU seconds of all processes of
 whole trainings in interleaved pairs, with and without clips.
 
-    var/venvs/worker_cleanrl/bin/python benchmarks/clips.py [--pairs 4]
+    var/venvs/worker_cleanrl/bin/python benchmarks/clips.py [--pairs 4] [--training FrozenLake-v1 ...] [--no-frames]
 """
 
 import argparse
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,31 +22,63 @@ from mosaic_workerkit.testing.recorded import of_type, open_context, read_events
 
 DRAWN = ("CartPole-v1", "Pendulum-v1", "FrozenLake-v1", "LunarLander-v2", "BreakoutNoFrameskip-v4")
 FRAMES = 400
-STEPS, EVERY = 50_000, 100
+
+
+class Training(NamedTuple):
+    """A training that is measured."""
+
+    environment: str
+    algorithm: str
+    steps: int
+    every: int
+    """Distance between two episodes with a clip, so that a training makes about twenty."""
+    parameters: dict[str, Any] = {}  # noqa: RUF012 - never changed
+
+
+TRAININGS = {
+    each.environment: each
+    for each in (
+        Training("CartPole-v1", "ppo", 50_000, 10),
+        Training("FrozenLake-v1", "ppo", 50_000, 50),
+        Training("LunarLander-v2", "ppo", 50_000, 6),
+        Training("BreakoutNoFrameskip-v4", "ppo_atari", 8_192, 2),
+    )
+}
 
 
 def main() -> None:
     """Print a line for each environment, then one for the trainings."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=4)
+    parser.add_argument("--training", nargs="*", choices=TRAININGS, default=list(TRAININGS))
+    parser.add_argument("--no-frames", action="store_true", help="measure the trainings alone")
     given = parser.parse_args()
-    print("environment | CPU ms a frame, median | p99")
-    for name in DRAWN:
+    if not given.no_frames:
+        print("environment | CPU ms a frame, median | p99")
+    for name in () if given.no_frames else DRAWN:
         spent = frame_costs(name)
         print(f"{name} | {np.median(spent):.2f} | {np.quantile(spent, 0.99):.2f}", flush=True)
-    ratios = []
-    for place in range(given.pairs):
-        order = (None, EVERY) if place % 2 else (EVERY, None)
-        seconds = {every: training(every) for every in order}
-        ratios.append(seconds[EVERY][0] / seconds[None][0])
-        clips = seconds[EVERY][1]
-        print(
-            f"pair {place + 1}: {clips} clips, CPU time with clips / without {ratios[-1]:.3f}",
-            flush=True,
-        )
-    print(
-        f"PPO, CartPole-v1, {STEPS:,} steps, clip_every {EVERY}: median {statistics.median(ratios):.3f}"
-    )
+    print("training | steps | clip_every | clips | CPU s a clip | CPU time with clips / without")
+    for name in given.training:
+        print(compare(TRAININGS[name], given.pairs), flush=True)
+
+
+def compare(training: Training, pairs: int) -> str:
+    """Run a training in pairs, with and without clips; return its line."""
+    ratios, costs, counts = [], [], []
+    for place in range(pairs):
+        seconds, clips = {}, 0
+        for has_clips in (False, True) if place % 2 else (True, False):
+            seconds[has_clips], made = train(training, has_clips)
+            clips += made
+        ratios.append(seconds[True] / seconds[False])
+        costs.append((seconds[True] - seconds[False]) / max(clips, 1))
+        counts.append(clips)
+    figures = f"{statistics.median(costs):.2f} ({min(costs):.2f} to {max(costs):.2f})"
+    ratio = f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
+    name = f"{training.algorithm}, {training.environment}"
+    clips_made = f"{statistics.median(counts):.0f}"
+    return f"{name} | {training.steps:,} | {training.every} | {clips_made} | {figures} | {ratio}"
 
 
 def frame_costs(name: str) -> list[float]:
@@ -77,10 +109,16 @@ def frame_costs(name: str) -> list[float]:
     return spent
 
 
-def training(every: int | None) -> tuple[float, int]:
+def train(training: Training, has_clips: bool) -> tuple[float, int]:
     """CPU seconds of a training and its encoders, and how many clips it made."""
     with tempfile.TemporaryDirectory() as folder:
-        fields = {"environment": "CartPole-v1", "steps": STEPS, "clip_every": every}
+        fields = {
+            "environment": training.environment,
+            "algorithm": training.algorithm,
+            "steps": training.steps,
+            "parameters": training.parameters,
+            "clip_every": training.every if has_clips else None,
+        }
         run_dir = make_folder(Path(folder), fields)
         argv = [sys.executable, "-m", "mosaic_worker_cleanrl", "train", "--run-dir", str(run_dir)]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
