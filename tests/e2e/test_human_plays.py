@@ -1,16 +1,30 @@
 """A person plays through the real system: keys over gateway and broker, frames back, and a run that replays."""
 
+import json
+import subprocess
+import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
-from stack_under_test import StackUnderTest, until
+from stack_under_test import ROOT, StackUnderTest, until
 
 from mosaic_client import AsyncClient, ClientError, RunEnded, SpecRefused
 from mosaic_client.play_session import PlaySession
 from mosaic_contracts.frames import EnvironmentFrame
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.stack import TOKEN_FILE
 from mosaic_contracts.states import RunState
+
+OWN_ENVIRONMENTS = """\
+import sys
+sys.path.insert(0, "{folder}")
+from mosaic_worker_play.worker import HumanWorker
+from mosaic_workerkit.entry import main
+sys.exit(main(HumanWorker()))
+"""
+"""The worker `play` with a folder of a user's own environments."""
 
 
 def play(stack: StackUnderTest, environment: str, **parameters: object) -> RunView:
@@ -156,6 +170,55 @@ def test_a_killed_worker_leaves_its_steps_and_nothing_else(stack: StackUnderTest
         with pytest.raises(RunEnded), client.act(car.run_id) as late:
             late.frame()
     until(lambda: not stack.processes_of(car.run_id), "no process of it is left", 20)
+
+
+def test_an_environment_that_fails_leaves_its_episode(stack: StackUnderTest) -> None:
+    """At step 7: the run has failed and says where and why; steps 1 to 6 are stored and verify; nothing runs on."""
+    command = ["{python}", "-c", OWN_ENVIRONMENTS.format(folder=ROOT / "services" / "worker_play")]
+    (stack.home / "workers.d" / "odd_play.toml").write_text(
+        f'id = "odd_play"\ntitle = "Odd"\nroom = "worker_play"\ncommand = {json.dumps(command)}\n'
+    )
+    environment = "tests.odd_worlds:OddFailing-v0"
+    fields = {"kind": "play", "parameters": {"rate": 100}}
+    made = stack.submit("odd_play", "human", environment, **fields)
+    with stack.client() as client:
+        with client.act(made.run_id) as session:
+            session.frame()
+            session.hold("left")
+            assert played_on(session) <= 6
+        ended = stack.wait_final(made.run_id)
+        assert (ended.state, ended.end and ended.end.exit_code) == (RunState.FAILED, 1)
+        said = [e["message"] for e in client.each_event(made.run_id, types=["log"])]
+        words = "OddFailing-v0 failed at step 7 of its episode: ZeroDivisionError"
+        assert words in " ".join([*said, *(ended.end.last_lines if ended.end else [])])
+        numbers = [e["step"] for e in client.each_event(made.run_id, types=["step"])]
+        assert numbers == list(range(1, 7))
+        replay = client.replay(made.run_id, 0, draws=False)
+        result = client.replay_result(replay.run_id, timeout_s=60)
+        assert (result.is_verified, result.is_cut) == (True, True)
+    await_no_process(stack, made.run_id)
+
+
+@pytest.mark.kill
+def test_a_killed_client_holds_no_key(stack: StackUnderTest) -> None:
+    """`kill -9` of the person's program: the play stands still, ends by itself, and has every step."""
+    car = play(stack, "MountainCar-v0", rate=30.0, leave_s=2.0)
+    program = [sys.executable, str(Path(__file__).with_name("person.py"))]
+    given = [stack.stack_file().gateway_url, str(stack.home / TOKEN_FILE), car.run_id]
+    person = subprocess.Popen([*program, *given], stdout=subprocess.PIPE, text=True)
+    assert person.stdout is not None
+    with person, person.stdout as said:
+        assert said.readline() == "holds\n"
+        person.kill()
+    view = stack.wait_final(car.run_id, within_s=60)
+    assert view.state is RunState.SUCCEEDED, view.end
+    with stack.client() as client:
+        steps = list(client.each_event(car.run_id, types=["step"]))
+    assert [one["step"] for one in steps] == list(range(1, len(steps) + 1))
+    actions = [one["action"] for one in steps]
+    assert actions[0] == 2
+    assert actions == sorted(actions, reverse=True)  # once released, the action without keys
+    await_no_process(stack, car.run_id)
 
 
 @pytest.mark.kill
