@@ -35,7 +35,7 @@ def main() -> None:
     from mosaic_cli.errors import CliError, ReaderGone
     from mosaic_cli.exit_code import ExitCode, code_of_problem
     from mosaic_cli.program import program
-    from mosaic_client.errors import ClientError, MosaicProblem
+    from mosaic_client.errors import ClientError, FileUnusable, MosaicProblem
 
     try:
         code = program(sys.argv[1:])(prog_name=command_name(), standalone_mode=False)
@@ -52,6 +52,8 @@ def main() -> None:
         _end(str(error), error.code)
     except MosaicProblem as error:
         _end(problem_text(error.problem), code_of_problem(error.problem.code))
+    except FileUnusable as error:
+        _end(str(error), ExitCode.USAGE)
     except ClientError as error:
         _end(str(error), ExitCode.NO_STACK)
     except OSError as error:

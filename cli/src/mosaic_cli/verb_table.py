@@ -70,7 +70,12 @@ ENTRIES = (
     _entry(LOOK, "replay"),
     _entry(LOOK, "export"),
     _entry(LOOK, "artifacts"),
-    _group(LOOK, "checkpoints", {"verify": "verify"}, acts_alone=True),
+    _group(
+        LOOK,
+        "checkpoints",
+        {"verify": "verify", "import": "import_checkpoint", "export": "export_checkpoint"},
+        acts_alone=True,
+    ),
     _entry(LOOK, "download", "artifacts"),
     _entry(LOOK, "link", "artifacts"),
     _entry(LOOK, "top"),

@@ -36,6 +36,7 @@ from mosaic_contracts.services import (
     Committed,
     DeleteRequest,
     ForkOrder,
+    ImportOrder,
     ListRequest,
     MachineRequest,
     MoveRequest,
@@ -116,6 +117,7 @@ class Peers:
             "clone": self._clone,
             "play": self._clone,
             "fork": self._clone,
+            "import": self._import,
             "replay": self._replay,
             "patch": self._noted,
             "move": self._noted,
@@ -200,6 +202,12 @@ class Peers:
     async def _clone(self, request: CloneOrder | PlayOrder | ForkOrder) -> RunRecord:
         self.asked.append(request)
         return await self._retry(RunRequest(run_id=request.run_id))
+
+    async def _import(self, request: ImportOrder) -> RunRecord:
+        """As the scheduler's: one key, one run. What a worker would refuse is not in the bytes here."""
+        self.asked.append(request)
+        made = make_record(NEW_RUN, "succeeded", created_at=datetime.now(UTC).isoformat())
+        return self.by_key.setdefault(request.idempotency_key or request.upload, made)
 
     async def _replay(self, request: ReplayOrder) -> RunRecord:
         """As the scheduler's: one replay of an episode answers every request for it."""

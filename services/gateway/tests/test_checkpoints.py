@@ -1,6 +1,12 @@
 """Checkpoints of all runs over a real gateway process."""
 
+import asyncio
 import hashlib
+import io
+import json
+import time
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -155,4 +161,131 @@ async def test_verify_compares_the_content(gateway: Any, peers: Any) -> None:
     reply = await gateway.ask("POST", f"/runs/{OLD}/checkpoints/verify", params=query)
     assert [row["state"] for row in reply.json()] == ["present"]
     reply = await gateway.ask("POST", f"/runs/{OLD}/checkpoints/verify", params={"path": "none.pt"})
+    assert reply.json()["code"] == "artifact_unknown"
+
+
+def left_in(gateway: Any) -> list[Path]:
+    """Files that the gateway keeps of uploads."""
+    folder = gateway.home / "uploads"
+    return list(folder.iterdir()) if folder.exists() else []
+
+
+BYTES = {"Content-Type": "application/octet-stream"}
+
+
+async def test_an_upload_is_hashed_and_handed_to_the_scheduler(gateway: Any, peers: Any) -> None:
+    """The scheduler gets name, size, SHA-256 and what was asked; nothing of the file stays; a key is answered once."""
+    content = bytes(range(256)) * 9000
+    query = {"file": "a b.pt", "algorithm": "dqn", "tag": ["x", "y"]}
+    keyed = {**BYTES, "Idempotency-Key": "k"}
+    replies = [
+        await gateway.ask("POST", "/checkpoints", params=query, content=content, headers=keyed)
+        for _ in range(2)
+    ]
+    assert [reply.status_code for reply in replies] == [201, 200]
+    order = peers.asked[-1]
+    assert (order.sha256, order.bytes) == (hashlib.sha256(content).hexdigest(), len(content))
+    assert order.asked == {"file": "a b.pt", "algorithm": "dqn", "tag": ["x", "y"]}
+    assert left_in(gateway) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "content", "headers"),
+    [
+        ("checkpoint_refused", b"", BYTES),
+        ("media_type_refused", b"abc", {"Content-Type": "text/plain"}),
+        ("media_type_refused", b"abc", {**BYTES, "Content-Encoding": "gzip"}),
+    ],
+)
+async def test_what_is_no_file_to_import_is_refused(
+    gateway: Any, peers: Any, code: str, content: bytes, headers: dict[str, str]
+) -> None:
+    """An empty body, and one of another type: the scheduler is not asked."""
+    reply = await gateway.ask(
+        "POST", "/checkpoints", params={"file": "a.pt"}, content=content, headers=headers
+    )
+    assert reply.json()["code"] == code, reply.text
+    assert peers.asked == []
+    assert left_in(gateway) == []
+
+
+async def test_a_file_name_with_a_folder_is_refused(gateway: Any, peers: Any) -> None:
+    """Names go into messages and paths."""
+    for name in ("../a.pt", "a\0b", "", "a" * 300):
+        reply = await gateway.ask(
+            "POST", "/checkpoints", params={"file": name}, content=b"abc", headers=BYTES
+        )
+        assert (reply.status_code, reply.json()["code"]) == (422, "request_invalid"), name
+    assert peers.asked == []
+
+
+async def eventually(holds: Callable[[], bool]) -> None:
+    """Wait until files are as they should be; a folder has no event to wait for."""
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.02)
+
+
+async def upload(gateway: Any, length: int, content: bytes) -> tuple[Any, Any]:
+    """A connection on which an upload of this length has begun."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port)
+    head = (
+        "POST /api/v1/checkpoints?file=a.pt HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        f"Authorization: Bearer {gateway.token}\r\nContent-Type: application/octet-stream\r\n"
+        f"Content-Length: {length}\r\n\r\n"
+    )
+    writer.write(head.encode() + content)
+    await writer.drain()
+    return reader, writer
+
+
+async def test_a_file_of_five_gigabytes_is_refused_by_its_length(gateway: Any, peers: Any) -> None:
+    """The answer comes before the file does, and says how large a checkpoint may be."""
+    reader, writer = await upload(gateway, 5 * 2**30, b"abc")
+    async with asyncio.timeout(20):
+        answer = await reader.read(2000)
+    writer.close()
+    assert b" 413 " in answer.split(b"\r\n")[0]
+    assert b"A checkpoint has at most 2 GiB" in answer
+    assert (peers.asked, left_in(gateway)) == ([], [])
+
+
+async def test_a_broken_upload_leaves_nothing(gateway: Any, peers: Any) -> None:
+    """A client that goes in the middle; and what a killed gateway was receiving goes when the next one starts."""
+    for ends in ("client", "gateway"):
+        _, writer = await upload(gateway, 9_000_000, bytes(3_000_000))
+        await eventually(lambda: bool(left_in(gateway)))
+        if ends == "gateway":
+            await asyncio.to_thread(gateway.stop, 9)
+            assert left_in(gateway)
+            await asyncio.to_thread(gateway.start)
+        writer.close()
+        await eventually(lambda: not left_in(gateway))
+    assert peers.asked == []
+
+
+async def test_an_export_has_the_file_and_its_facts(gateway: Any, peers: Any) -> None:
+    """A zip that begins with the facts and is not compressed; an altered file is not exported."""
+    await fill(gateway, peers)
+    query = {"path": "checkpoints/best.pt"}
+    reply = await gateway.get(f"/runs/{OLD}/checkpoints/export", params=query)
+    assert reply.json()["code"] == "checkpoint_refused"
+    digest = hashlib.sha256(b"abc").hexdigest()
+    facts = {"mean_return_20": 9.0, "mean_return_episodes": 20, "normalizer": True}
+    announced = Checkpoint(6, 9, "checkpoints/best.pt", 100, digest, 3, "best", facts)
+    head = BatchHead(OLD, 1, "worker", 6, 1)
+    raw = join_batch(head, 10**15, encode_record(announced))
+    await peers.commit([Message(head, zstandard.compress(raw, 1), ENCODING_ZSTD)])
+    for path in ("checkpoints/best.pt", "best"):
+        reply = await gateway.get(f"/runs/{OLD}/checkpoints/export", params={"path": path})
+        assert reply.status_code == 200, reply.text
+        archive = zipfile.ZipFile(io.BytesIO(reply.content))
+        assert archive.namelist() == ["mosaic-checkpoint.json", "best.pt"]
+        assert archive.read("best.pt") == b"abc"
+        known = json.loads(archive.read("mosaic-checkpoint.json"))
+        row = known["checkpoint"]
+        assert (row["sha256"], row["mean_return_20"], row["spaces"]) == (digest, 9.0, SPACES)
+        assert (known["version"], known["seed"]) == (1, 1)
+    reply = await gateway.get(f"/runs/{OLD}/checkpoints/export", params={"path": "none.pt"})
     assert reply.json()["code"] == "artifact_unknown"

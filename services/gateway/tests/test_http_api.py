@@ -70,6 +70,8 @@ async def test_the_table_of_operations_is_the_openapi_document(tmp_path: Path) -
         assert _described(found, has_schema) == expected, key
         body = found.get("requestBody", {}).get("content", {}).get("application/json", {})
         assert body.get("schema") == (_reference(operation.body) if operation.body else None), key
+        file = found.get("requestBody", {}).get("content", {}).get("application/octet-stream")
+        assert (file is not None) == operation.takes_file, key
         parameters = [(one["in"], one["name"]) for one in found.get("parameters", [])]
         assert (("header", "idempotency-key") in parameters) == operation.takes_key, key
         in_path = [name for place, name in parameters if place == "path"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import islice
+from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 import typer
@@ -13,10 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
+from mosaic_cli.checkpoint_names import find_checkpoint
+from mosaic_cli.errors import FileProblem
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import find_run
-from mosaic_cli.target import open_stack
+from mosaic_cli.target import open_client, open_stack
 from mosaic_cli.wording import age, number, plural, short_ids, size
 from mosaic_client import light, reading
 from mosaic_client.call import QueryValue
@@ -133,6 +136,99 @@ def verify(
         kept = [row for row in rows if row.state is CheckpointState.PRESENT]
         say(f"{plural(len(kept), 'checkpoint')} as recorded, {len(wrong)} altered or missing.")
     raise typer.Exit(ExitCode.DIFFERENT if wrong else ExitCode.DONE)
+
+
+def import_checkpoint(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A checkpoint, a zip of `checkpoints export`, or a file of another program.",
+            show_default=False,
+        ),
+    ],
+    worker: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="Worker that it is for; default: the one that knows the file."
+        ),
+    ] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            "--algorithm", "-a", metavar="ID", help="Algorithm, where the file does not say it."
+        ),
+    ] = None,
+    environment: Annotated[
+        str | None,
+        typer.Option(
+            "--environment", "-e", metavar="ID", help="Environment, where the file does not say it."
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Display name of the run that has it.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TAG", help="Tag of that run; may be repeated.")
+    ] = None,
+    json: option.Json = False,
+) -> None:
+    """Import a file as a checkpoint, which then plays, evaluates and trains on like any other.
+
+    The stack makes a run of kind `import` that has it. No code in the file is run. A `.cleanrl_model` or safetensors
+    file says neither algorithm nor environment: name both. docs/checkpoints.md lists what is taken.
+    """
+    with open_client() as client:
+        run = client.import_checkpoint(
+            file, worker, algorithm, environment, name=name, tags=tag or ()
+        )
+    if json:
+        emit(run)
+        return
+    spec = run.spec
+    out.print(f"{run.run_id}  {spec.worker} {spec.algorithm} {spec.environment}", soft_wrap=True)
+    for note in run.notes:
+        say(note)
+    say(f"Play it: ./mosaic play {run.run_id}. Evaluate it: ./mosaic evaluate {run.run_id}.")
+
+
+def export_checkpoint(
+    checkpoint: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN[/PATH]",
+            help="A run's checkpoint by path, step, `best` or `last`; default: `last`, its newest.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File or folder to write to; default: a file in the current folder.",
+        ),
+    ] = None,
+    json: option.Json = False,
+) -> None:
+    """Write a checkpoint with its facts to a zip, for `checkpoints import` on another stack."""
+    text, _, path = checkpoint.partition("/")
+    with open_client() as client:
+        run = find_run(client, text)
+        wanted = find_checkpoint(client, run, path) if path else None
+        stem = PurePosixPath(wanted or "last").stem
+        target = output or Path()
+        if target.is_dir():
+            target /= f"{run.name}-{stem}.zip".replace("/", "-")
+        try:
+            written = client.export_checkpoint(run.run_id, wanted, target)
+        except OSError as error:
+            raise FileProblem(f"{target} cannot be written ({error.strerror}).") from error
+    if json:
+        emit({"run_id": run.run_id, "file": str(target.absolute()), "bytes": written})
+    else:
+        say(f"{target}: {size(written)}")
 
 
 def _table(rows: Sequence[light.CheckpointFields], now: datetime) -> Table:

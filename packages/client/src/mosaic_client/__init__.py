@@ -25,9 +25,11 @@ if TYPE_CHECKING:
         DiskLow,
         EpisodeUnknown,
         ExportRefused,
+        FileUnusable,
         FramesUnavailable,
         GatewayFailed,
         IdempotencyConflict,
+        ImportRefused,
         MetricUnknown,
         MosaicProblem,
         NotebookMissing,
@@ -73,9 +75,11 @@ __all__ = [
     "EpisodeSteps",
     "EpisodeUnknown",
     "ExportRefused",
+    "FileUnusable",
     "FramesUnavailable",
     "GatewayFailed",
     "IdempotencyConflict",
+    "ImportRefused",
     "LiveItem",
     "Location",
     "LogPart",
@@ -127,9 +131,9 @@ _MODULES = {
     "compare": "comparison",
     "errors": (
         "AccessRefused AnswerInvalid ArtifactUnknown CertificateRefused ClientError "
-        "ConsentRequired DiskLow EpisodeUnknown ExportRefused FramesUnavailable GatewayFailed "
-        "IdempotencyConflict MetricUnknown MosaicProblem NotebookMissing ParquetMissing "
-        "PictureMissing ReplayFailed ReplayImpossible RequestRefused RunEnded RunLive "
+        "ConsentRequired DiskLow EpisodeUnknown ExportRefused FileUnusable FramesUnavailable "
+        "GatewayFailed IdempotencyConflict ImportRefused MetricUnknown MosaicProblem "
+        "NotebookMissing ParquetMissing PictureMissing ReplayFailed ReplayImpossible RequestRefused RunEnded RunLive "
         "RunNotQueued RunNotStarted RunUnknown SecretUnknown SpecRefused StackUnavailable "
         "StackUnreachable StateConflict ThingUnknown TokenUnreadable WaitTimedOut WorkerNotReady"
     ),

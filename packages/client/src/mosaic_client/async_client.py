@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import aclosing
 from datetime import datetime
 from pathlib import Path
@@ -26,7 +26,14 @@ from mosaic_client.compare import comparison
 from mosaic_client.deadline import time_limit
 from mosaic_client.download import ArtifactDownload, refused
 from mosaic_client.faults import Persistence
-from mosaic_client.full_http import answer_of, fault_of, http_options, request_options, timeout
+from mosaic_client.full_http import (
+    answer_of,
+    fault_of,
+    http_options,
+    request_options,
+    timeout,
+    upload_options,
+)
 from mosaic_client.live import WAITED_TYPES, FollowState, LiveItem, timed_out
 from mosaic_client.location import Location, find_stack
 from mosaic_client.method import named_like
@@ -44,6 +51,7 @@ from mosaic_client.run_view import Run
 from mosaic_client.stack_clock import StackClock
 from mosaic_client.stack_connection import headers_of
 from mosaic_client.table import Table
+from mosaic_client.upload import CheckpointUpload
 from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.compat import Self, Unpack
 from mosaic_contracts.frames import FASTEST_FPS, MAX_FPS, EnvironmentFrame, WatchFrames
@@ -155,12 +163,54 @@ class AsyncClient:
     artifacts = sent(telemetry_calls.artifacts)
     quarantine = sent(telemetry_calls.quarantine)
 
+    async def import_checkpoint(
+        self,
+        file: Path,
+        worker: str | None = None,
+        algorithm: str | None = None,
+        environment: str | None = None,
+        *,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        idempotency_key: str | None = None,
+    ) -> Run:
+        """Import a file as a checkpoint.
+
+        Arguments, results and errors as for `Client.import_checkpoint`.
+        """
+        with CheckpointUpload(file) as upload:
+            call = checkpoint_calls.import_checkpoint(
+                *(upload.name, worker, algorithm, environment),
+                name=name,
+                tags=tags,
+                idempotency_key=idempotency_key,
+            )
+            persistence = Persistence(self.location, call, self._patience_s)
+            while True:
+                options = upload_options(call, upload.headers)
+                try:
+                    response = await self._http.request(**options, content=upload.pieces_async())
+                except httpx.TransportError as error:
+                    await asyncio.sleep(persistence.delay(fault_of(error), self._has_answered))
+                    continue
+                self._has_answered = True
+                return call.answer(answer_of(response))
+
+    async def export_checkpoint(self, run_id: str, path: str | None, target: Path) -> int:
+        """Write a checkpoint with its facts to a zip.
+
+        Arguments, results and errors as for `Client.export_checkpoint`.
+        """
+        return await self._download(checkpoint_calls.export_checkpoint(run_id, path), target)
+
     async def download(self, run_id: str, path: str, target: Path) -> int:
         """Write one artifact to a file.
 
         Arguments, results and errors as for `Client.download`.
         """
-        call = telemetry_calls.artifact(run_id, path)
+        return await self._download(telemetry_calls.artifact(run_id, path), target)
+
+    async def _download(self, call: Call[None], target: Path) -> int:
         with ArtifactDownload(target) as download:
             while True:
                 try:
@@ -192,7 +242,11 @@ class AsyncClient:
 
     async def _fetch(self, call: Call[None], download: ArtifactDownload) -> None:
         request = self._http.build_request(
-            call.method, call.path, headers=download.headers, timeout=timeout(call)
+            call.method,
+            call.path,
+            params=call.query,
+            headers=download.headers,
+            timeout=timeout(call),
         )
         response = await self._http.send(request, stream=True)
         try:

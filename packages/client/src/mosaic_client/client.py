@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -21,7 +21,7 @@ from mosaic_client.calls.runs import OneOrMore, RunFilter
 from mosaic_client.compare import comparison
 from mosaic_client.download import ArtifactDownload, refused
 from mosaic_client.faults import Persistence
-from mosaic_client.full_http import FullHttp, timeout
+from mosaic_client.full_http import FullHttp, answer_of, fault_of, timeout, upload_options
 from mosaic_client.live import WAITED_TYPES, FollowState, LiveItem
 from mosaic_client.location import Location, find_stack
 from mosaic_client.method import named_like
@@ -38,6 +38,7 @@ from mosaic_client.replays import FramePages, ReplayProgress, ResultWait
 from mosaic_client.run_view import Run
 from mosaic_client.stack_connection import StackConnection, headers_of
 from mosaic_client.table import Table
+from mosaic_client.upload import CheckpointUpload
 from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.compat import Unpack
 from mosaic_contracts.frames import FASTEST_FPS, MAX_FPS, EnvironmentFrame, WatchFrames
@@ -83,7 +84,7 @@ class Client(StackConnection):
     ) -> None:
         super().__init__(location, patience_s=patience_s, transport=transport)
         self._files: FullHttp | None = None
-        """For downloads, which are read in pieces."""
+        """For files, which are sent and read in pieces."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -136,6 +137,74 @@ class Client(StackConnection):
     artifacts = sent(telemetry_calls.artifacts)
     quarantine = sent(telemetry_calls.quarantine)
 
+    def import_checkpoint(
+        self,
+        file: Path,
+        worker: str | None = None,
+        algorithm: str | None = None,
+        environment: str | None = None,
+        *,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        idempotency_key: str | None = None,
+    ) -> Run:
+        """Import a file as a checkpoint.
+
+        The file is a checkpoint of a worker, a zip of `export_checkpoint`, or a file of another program that a worker
+        can convert, e.g. a `.cleanrl_model`. No code in it is run.
+
+        Args:
+            file: the file, of 2 GiB at most.
+            worker: worker that it is for; None: as the file says, else the worker that knows it.
+            algorithm: algorithm of the policy, where the file does not say it.
+            environment: environment of the policy, where the file does not say it.
+            name: display name of the run; None: made of environment, algorithm and date.
+            tags: tags of the run.
+            idempotency_key: as for `submit`.
+
+        Returns:
+            A run of kind `import`, which has the checkpoint and can be played, evaluated and trained on.
+
+        Raises:
+            FileUnusable: the file cannot be read, is empty, too large, or no regular file.
+            ImportRefused: the stack does not take the file; `.problem.fields` says why.
+        """
+        with CheckpointUpload(file) as upload:
+            call = checkpoint_calls.import_checkpoint(
+                *(upload.name, worker, algorithm, environment),
+                name=name,
+                tags=tags,
+                idempotency_key=idempotency_key,
+            )
+            persistence = Persistence(self.location, call, self._patience_s)
+            while True:
+                options = upload_options(call, upload.headers)
+                try:
+                    response = self._streams.request(**options, content=upload.pieces())
+                except httpx.TransportError as error:
+                    time.sleep(persistence.delay(fault_of(error), self._has_answered))
+                    continue
+                self._has_answered = True
+                return call.answer(answer_of(response))
+
+    def export_checkpoint(self, run_id: str, path: str | None, target: Path) -> int:
+        """Write a checkpoint with its facts to a zip, for `import_checkpoint` on another stack.
+
+        Args:
+            run_id: id of the run.
+            path: path of one of its checkpoints, `best` or `last`; None: `last`, the newest.
+            target: file to write; an existing one is replaced.
+
+        Returns:
+            The number of bytes.
+
+        Raises:
+            ArtifactUnknown: the run has no such checkpoint.
+            ImportRefused: the file is not as the run recorded it.
+            OSError: `target` cannot be written.
+        """
+        return self._download(checkpoint_calls.export_checkpoint(run_id, path), target)
+
     def download(self, run_id: str, path: str, target: Path) -> int:
         """Write one artifact to a file.
 
@@ -155,7 +224,9 @@ class Client(StackConnection):
             StackUnreachable: the connection broke and did not come back.
             OSError: `target` cannot be written.
         """
-        call = telemetry_calls.artifact(run_id, path)
+        return self._download(telemetry_calls.artifact(run_id, path), target)
+
+    def _download(self, call: Call[None], target: Path) -> int:
         with ArtifactDownload(target) as download:
             while True:
                 try:
@@ -201,12 +272,21 @@ class Client(StackConnection):
             progress or (lambda _: None),
         )
 
-    def _fetch(self, call: Call[None], download: ArtifactDownload) -> None:
+    @property
+    def _streams(self) -> httpx.Client:
+        """For what is sent or read in pieces."""
         if self._files is None:
             self._files = FullHttp(self.location, headers_of(self.location), self._transport)
-        http = self._files.http
+        return self._files.http
+
+    def _fetch(self, call: Call[None], download: ArtifactDownload) -> None:
+        http = self._streams
         request = http.build_request(
-            call.method, call.path, headers=download.headers, timeout=timeout(call)
+            call.method,
+            call.path,
+            params=call.query,
+            headers=download.headers,
+            timeout=timeout(call),
         )
         response = http.send(request, stream=True)
         try:

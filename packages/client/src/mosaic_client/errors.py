@@ -64,6 +64,10 @@ class ParquetMissing(ClientError):
         )
 
 
+class FileUnusable(ClientError):
+    """A file that was to be sent cannot be read, or is none that a stack takes; the message says why."""
+
+
 class ExportRefused(ClientError):
     """The target of an export cannot be written."""
 
@@ -90,6 +94,10 @@ class SpecRefused(MosaicProblem):
 
 class ReplayImpossible(SpecRefused):
     """The episode cannot be rebuilt: its steps were not recorded, or the worker cannot replay."""
+
+
+class ImportRefused(SpecRefused):
+    """The file cannot be imported as a checkpoint; see `.problem.fields`."""
 
 
 class RequestRefused(MosaicProblem):
@@ -193,6 +201,8 @@ _CLASSES: dict[ProblemCode, type[MosaicProblem]] = {
     ProblemCode.RUN_NOT_QUEUED: RunNotQueued,
     ProblemCode.RUN_NOT_STARTED: RunNotStarted,
     ProblemCode.REPLAY_IMPOSSIBLE: ReplayImpossible,
+    ProblemCode.CHECKPOINT_REFUSED: ImportRefused,
+    ProblemCode.UPLOAD_TOO_LARGE: ImportRefused,
     ProblemCode.FRAMES_UNAVAILABLE: FramesUnavailable,
     ProblemCode.IDEMPOTENCY_CONFLICT: IdempotencyConflict,
     ProblemCode.CONSENT_REQUIRED: ConsentRequired,

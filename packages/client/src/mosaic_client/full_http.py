@@ -52,6 +52,13 @@ def request_options(call: Call[Any]) -> dict[str, Any]:
     }
 
 
+def upload_options(call: Call[Any], headers: dict[str, str]) -> dict[str, Any]:
+    """Return the arguments of `request` for a call whose body is sent in pieces, without the pieces."""
+    options = {**request_options(call), "headers": {**call.headers, **headers}}
+    del options["content"]
+    return options
+
+
 def timeout(call: Call[Any]) -> httpx.Timeout:
     """Return the time limits of one request."""
     return httpx.Timeout(call.timeout_s, connect=CONNECT_TIMEOUT_S)

@@ -10,6 +10,15 @@ MEAN_RETURN = "mean_return_20"
 """Key of a checkpoint event's data: mean return of the last episodes before it, `RECENT_EPISODES` at most."""
 MEAN_EPISODES = "mean_return_episodes"
 """Key of a checkpoint event's data: number of episodes in that mean."""
+REASON_IMPORTED = "imported"
+"""`reason` of a checkpoint that came from a file (`RunKind.IMPORT`)."""
+STEP_UNKNOWN = "step_unknown"
+"""Key of a checkpoint event's data: true where the file does not say after how many steps it was saved."""
+MAX_CHECKPOINT_BYTES = 2 * 2**30
+"""Size in bytes of the largest file that is imported."""
+EXPORT_FACTS = "mosaic-checkpoint.json"
+"""Name of the file with the facts (`mosaic_contracts.exported.ExportedCheckpoint`) in an exported checkpoint. It is
+the first file of the zip."""
 NORMALIZER = "normalizer"
 """Key of a checkpoint event's data: whether the file has the statistics by which observations are normalised."""
 

@@ -33,6 +33,8 @@ class RunKind(StrEnum):
     SWEEP = "sweep"
     REPLAY = "replay"
     DASHBOARD = "dashboard"
+    IMPORT = "import"
+    """A checkpoint that came from a file. Such a run has no process: it has ended when it begins to exist."""
 
     @property
     def plays(self) -> bool:

@@ -57,6 +57,7 @@ class Operation(Generic[T]):
         form: form of the answer.
         body: model of the request's body as `module.Class`; empty: no body.
         repeats: whether sending the request twice is the same as once, although it is no GET.
+        takes_file: whether the request's body is a file's bytes (`application/octet-stream`).
         takes_key: whether an `Idempotency-Key` makes it repeatable.
         is_slow: whether it may start a worker's interpreter, which can take two minutes.
     """
@@ -70,6 +71,7 @@ class Operation(Generic[T]):
         form: Form = "model",
         *,
         body: str = "",
+        takes_file: bool = False,
         repeats: bool = False,
         takes_key: bool = False,
         is_slow: bool = False,
@@ -79,6 +81,7 @@ class Operation(Generic[T]):
         self.answer = answer
         self.form: Form = form
         self.body = body
+        self.takes_file = takes_file
         self.repeats = repeats
         self.takes_key = takes_key
         self.is_slow = is_slow
@@ -251,6 +254,17 @@ VERIFY_CHECKPOINTS: Operation[list[CheckpointRow]] = Operation(
     "list",
     repeats=True,
     is_slow=True,
+)
+IMPORT_CHECKPOINT: Operation[RunView] = Operation(
+    "POST",
+    f"{PREFIX}/checkpoints",
+    "runs.RunView",
+    takes_file=True,
+    takes_key=True,
+    is_slow=True,
+)
+EXPORT_CHECKPOINT: Operation[bytes] = Operation(
+    "GET", f"{_RUN}/checkpoints/export", form="file", is_slow=True
 )
 ARTIFACT: Operation[bytes] = Operation("GET", _RUN + "/artifacts/{path}", form="file")
 

@@ -25,6 +25,8 @@ class ProblemCode(StrEnum):
     RUN_NOT_QUEUED = "run_not_queued"
     RUN_NOT_STARTED = "run_not_started"
     REPLAY_IMPOSSIBLE = "replay_impossible"
+    CHECKPOINT_REFUSED = "checkpoint_refused"
+    UPLOAD_TOO_LARGE = "upload_too_large"
     FRAMES_UNAVAILABLE = "frames_unavailable"
     IDEMPOTENCY_CONFLICT = "idempotency_conflict"
     CONSENT_REQUIRED = "consent_required"
@@ -70,6 +72,8 @@ _STATUS: dict[ProblemCode, int] = {
     ProblemCode.RUN_NOT_QUEUED: 409,
     ProblemCode.RUN_NOT_STARTED: 409,
     ProblemCode.REPLAY_IMPOSSIBLE: 422,
+    ProblemCode.CHECKPOINT_REFUSED: 422,
+    ProblemCode.UPLOAD_TOO_LARGE: 413,
     ProblemCode.FRAMES_UNAVAILABLE: 409,
     ProblemCode.IDEMPOTENCY_CONFLICT: 409,
     ProblemCode.CONSENT_REQUIRED: 409,

@@ -91,6 +91,19 @@ class ForkOrder(RunRequest):
     """As `SubmitRequest.idempotency_key`."""
 
 
+class ImportOrder(PeerModel):
+    """Make a run of kind `import` of an uploaded file. The gateway has written the file and hashed it."""
+
+    upload: str
+    """Name of the file in `UPLOADS_DIR`."""
+    sha256: str
+    bytes: int
+    asked: dict[str, Any]
+    """An ImportQuery, as `PatchRequest.patch`."""
+    idempotency_key: str | None = None
+    """As `SubmitRequest.idempotency_key`."""
+
+
 class DeleteRequest(RunRequest):
     """Archive or delete an ended run. The record in the result has `deleted_at`."""
 

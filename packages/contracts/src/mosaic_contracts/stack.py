@@ -5,6 +5,7 @@ from pydantic import Field
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.stack_files import (
     BROKER_LOG,
+    IMPORTS_DIR,
     LOG_DIR,
     RUNS_DIR,
     SCHEDULER_DB,
@@ -12,10 +13,12 @@ from mosaic_contracts.stack_files import (
     STACK_LOCK,
     TELEMETRY_DB,
     TOKEN_FILE,
+    UPLOADS_DIR,
 )
 
 __all__ = [
     "BROKER_LOG",
+    "IMPORTS_DIR",
     "LOG_DIR",
     "RUNS_DIR",
     "SCHEDULER_DB",
@@ -23,6 +26,7 @@ __all__ = [
     "STACK_LOCK",
     "TELEMETRY_DB",
     "TOKEN_FILE",
+    "UPLOADS_DIR",
     "ServiceEntry",
     "StackFile",
     "StackProxies",

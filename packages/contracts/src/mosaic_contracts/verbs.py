@@ -20,6 +20,7 @@ from mosaic_contracts.services import (
     CommittedRequest,
     DeleteRequest,
     ForkOrder,
+    ImportOrder,
     ListRequest,
     MachineRequest,
     MoveRequest,
@@ -102,6 +103,7 @@ CLONE = _scheduler("clone", CloneOrder, RunRecord, SLOW_S)
 PLAY = _scheduler("play", PlayOrder, RunRecord, SLOW_S)
 FORK = _scheduler("fork", ForkOrder, RunRecord, SLOW_S)
 REPLAY = _scheduler("replay", ReplayOrder, RunRecord, SLOW_S)
+IMPORT = _scheduler("import", ImportOrder, RunRecord, SLOW_S)
 DELETE = _scheduler("delete", DeleteRequest, RunRecord)
 RESTORE = _scheduler("restore", RunRequest, RunRecord)
 WORKERS = _scheduler("workers", NoRequest, WorkerEntries, SLOW_S)
@@ -134,7 +136,7 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
         RESUME,
         CLONE,
     ),
-    *(PLAY, FORK, REPLAY, DELETE, RESTORE, WORKERS, DESCRIBE, MACHINE, GPUS),
+    *(PLAY, FORK, REPLAY, IMPORT, DELETE, RESTORE, WORKERS, DESCRIBE, MACHINE, GPUS),
     *(SECRETS, SET_SECRET, DELETE_SECRET, STATUS),
     *(RECORDER_COMMITTED, RECORDER_STATUS, RECORDER_PRUNE, RECORDER_EPISODE),
 )

@@ -171,6 +171,59 @@ class Finding(PeerModel):
     """Values of fields of the spec that would be accepted, e.g. `{"environment": "CartPole-v1"}`."""
 
 
+class InspectRequest(PeerModel):
+    """What `inspect` reads on stdin: a file that a user wants to import as a checkpoint."""
+
+    path: str
+    """Absolute path of the file. It comes from anywhere: no code in it may be run."""
+    name: str
+    """Name that the user knows it by, for messages."""
+    made: str
+    """Absolute path of an empty folder, for a converted checkpoint."""
+    algorithm: str | None = None
+    """Algorithm that the user named; None: the file must say it."""
+    environment: str | None = None
+    """Environment that the user named; None: the file must say it."""
+
+
+class InspectedCheckpoint(PeerModel):
+    """What a file is, as its worker sees it."""
+
+    algorithm: str
+    environment: str
+    form: str = ""
+    """What kind of file it is, in words, e.g. `.cleanrl_model`."""
+    converted: str | None = None
+    """Name of the checkpoint in `InspectRequest.made`; None: the file itself is a checkpoint of this worker."""
+    step: int | None = None
+    """Environment steps of its training; None: the file does not say."""
+    seed: int | None = None
+    normalizer: bool | None = None
+    """Whether it has the statistics by which observations are normalised; None: the algorithm uses none."""
+    spaces: dict[str, dict[str, Any]] | None = None
+    """Spaces of the environment, `observation` and `action`."""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    """Arguments of its training with their values, as far as the file says."""
+    packages: dict[str, str] = Field(default_factory=dict)
+    """Versions of packages that affected the training."""
+    parameters: dict[str, bool | int | float | str | None] = Field(default_factory=dict)
+    """Parameters of a run that plays it, for example those of its world."""
+
+
+class InspectReport(PeerModel):
+    """Answer of `inspect`."""
+
+    ok: bool
+    """Whether the worker takes the file; without it, a finding is blocking."""
+    recognized: bool = False
+    """Whether the worker knows what the file is, also where it does not take it. If several workers refuse a file, the
+    words of one that knows it are shown."""
+    findings: list[Finding] = Field(default_factory=list)
+    """What is wrong: `where` is `file`, `algorithm` or `environment`."""
+    checkpoint: InspectedCheckpoint | None = None
+    """What the file is; None where it is not taken."""
+
+
 class CheckReport(PeerModel):
     """Answer of `check`: the exact plan, and what is missing. Nothing was started."""
 

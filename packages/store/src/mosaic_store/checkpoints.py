@@ -118,11 +118,14 @@ def _evaluation(db: sqlite3.Connection, sha256: str) -> CheckpointEvaluation | N
     run_id, t_us, result = row
     data = _mapping(result)  # a worker's own words: each value may be anything
     returns, greedy = data.get("returns"), data.get("greedy")
+    episodes = len(returns) if isinstance(returns, list) else 0
+    if not episodes and isinstance(data.get("episodes"), int):
+        episodes = data["episodes"]  # of an evaluation on another stack only the summary is known
     return CheckpointEvaluation(
         run_id=run_id,
         mean=finite(data.get("mean")),
         standard_error=finite(data.get("standard_error")),
-        episodes=len(returns) if isinstance(returns, list) else 0,
+        episodes=episodes,
         greedy=greedy if isinstance(greedy, bool) else None,
         t=t_us / 1e6,
     )

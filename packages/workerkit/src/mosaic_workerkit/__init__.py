@@ -15,6 +15,9 @@ if TYPE_CHECKING:
         CheckReport,
         Environment,
         Finding,
+        InspectedCheckpoint,
+        InspectReport,
+        InspectRequest,
         WorkerDescription,
     )
     from mosaic_workerkit.entry import TrainContext, main
@@ -32,7 +35,8 @@ _MODULES = {
     "mosaic_contracts.runs": ("StoredSpec",),
     "mosaic_contracts.spec": ("RunSpec",),
     "mosaic_contracts.worker": (
-        *("Algorithm", "CheckReport", "Environment", "Finding", "WorkerDescription"),
+        *("Algorithm", "CheckReport", "Environment", "Finding", "InspectReport", "InspectRequest"),
+        *("InspectedCheckpoint", "WorkerDescription"),
     ),
     "mosaic_workerkit.entry": ("TrainContext", "main"),
     "mosaic_workerkit.episode_recorder": ("EpisodeRecorder",),
@@ -55,6 +59,9 @@ __all__ = [
     "EpisodeRecorder",
     "Finding",
     "Findings",
+    "InspectReport",
+    "InspectRequest",
+    "InspectedCheckpoint",
     "Pace",
     "RunRefused",
     "RunSpec",

@@ -1,7 +1,7 @@
-"""The command line every worker has: `describe`, `check`, and `train`, `play`, `replay` with `--run-dir DIR`.
+"""The command line of every worker: `describe`, `check`, `inspect`, and `train`, `play`, `replay` with `--run-dir DIR`.
 
-A worker author writes a class with three methods (`play` and `replay` in addition, where it can) and ends the module
-with `sys.exit(main(MyWorker()))`.
+A worker author writes a class with three methods (`play`, `replay` and `inspect` in addition, where it can) and ends
+the module with `sys.exit(main(MyWorker()))`.
 """
 
 import argparse
@@ -21,7 +21,13 @@ from mosaic_contracts.launch import LAST_WORDS_FILE
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
+from mosaic_contracts.worker import (
+    CheckReport,
+    Finding,
+    InspectReport,
+    InspectRequest,
+    WorkerDescription,
+)
 from mosaic_workerkit.control import StopFlag, StopForced, TrainerControl
 from mosaic_workerkit.errors import OutboxError, PlayUnsupported, ReplayUnsupported, ReportedError
 from mosaic_workerkit.masking import SecretMask, read_secrets
@@ -111,12 +117,26 @@ class Replayer(Protocol):
         """Rebuild the recorded episode that `spec.replay` names, e.g. by `mosaic_gymkit.replay_run(context)`."""
 
 
+@runtime_checkable
+class Inspector(Protocol):
+    """Additional interface of a worker whose `modes` name `import`."""
+
+    def inspect(self, request: InspectRequest) -> InspectReport:
+        """Return what the file at `request.path` is, without running any code in it.
+
+        The file comes from anywhere: tensors by `torch.load(..., weights_only=True)`, arrays by
+        `numpy.load(..., allow_pickle=False)`, or safetensors. A file of another program may be converted into a
+        checkpoint of this worker below `request.made`. The process has limits of time and memory.
+        """
+
+
 def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
     """Serve one command of the worker and return the exit code."""
     parser = argparse.ArgumentParser(description="A MOSAIC worker.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("describe", help="print a WorkerDescription as JSON")
     verbs.add_parser("check", help="read a RunSpec as JSON on stdin, print a CheckReport")
+    verbs.add_parser("inspect", help="read an InspectRequest on stdin, print an InspectReport")
     train = verbs.add_parser("train", help="train as the run folder's spec.json says")
     train.add_argument("--run-dir", type=Path, required=True)
     play = verbs.add_parser("play", help="show what a checkpoint has learned, as spec.json says")
@@ -128,6 +148,8 @@ def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
         return _answer(worker.describe)
     if options.verb == "check":
         return _answer(lambda: _check(worker))
+    if options.verb == "inspect":
+        return _answer(lambda: _inspect(worker))
     if options.verb == "play":
         return _act(_player(worker), options.run_dir.resolve())
     if options.verb == "replay":
@@ -177,6 +199,21 @@ def _check(worker: Worker) -> CheckReport:
         ]
         return CheckReport(ok=False, findings=findings)
     return worker.check(spec)
+
+
+def _inspect(worker: Worker) -> InspectReport:
+    """Have the worker look at a file.
+
+    Raises:
+        ValidationError: the request is none; the scheduler writes it.
+    """
+    request = InspectRequest.model_validate_json(sys.stdin.buffer.read())
+    if isinstance(worker, Inspector):
+        return worker.inspect(request)
+    words = "This worker takes no imports: it has no method `inspect`. Its description must not name `import`."
+    return InspectReport(
+        ok=False, findings=[Finding(level="blocking", where="worker", message=words)]
+    )
 
 
 _Acting = Callable[[TrainContext], None]

@@ -8,7 +8,7 @@ from mosaic_base.nearest import nearest_names
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RecordLevel, RunKind, RunSpec
 from mosaic_contracts.worker import Algorithm, CheckReport, Environment, WorkerDescription
-from mosaic_workerkit.entry import Replayer
+from mosaic_workerkit.entry import Inspector, Replayer
 from mosaic_workerkit.findings import Findings
 from mosaic_workerkit.parameters import check_parameters
 
@@ -20,7 +20,7 @@ class BaseWorker:
 
     `check` refuses algorithms, environments, modes and parameters that the worker does not have. A subclass gives
     further rules in `check_more`. An algorithm with `play=True` needs a method `play`. A method `replay` makes episodes
-    of its runs rebuildable.
+    of its runs rebuildable, a method `inspect` takes files of other stacks and programs as checkpoints.
     """
 
     id: str
@@ -107,7 +107,7 @@ class BaseWorker:
             findings.block("environment", words, ProblemCode.ENVIRONMENT_UNKNOWN, nearest)
 
     def _check_request(self, spec: RunSpec, findings: Findings) -> None:
-        if spec.kind.value not in self._modes():
+        if spec.kind is RunKind.IMPORT or spec.kind.value not in self._modes():
             words = f"This worker has no mode {spec.kind.value!r}."
             findings.block("kind", words, ProblemCode.SPEC_INVALID)
 
@@ -117,6 +117,7 @@ class BaseWorker:
             RunKind.TRAIN: True,
             RunKind.PLAY: can_play,
             RunKind.REPLAY: isinstance(self, Replayer),
+            RunKind.IMPORT: isinstance(self, Inspector),
         }
         return [kind.value for kind, has_it in can.items() if has_it]
 

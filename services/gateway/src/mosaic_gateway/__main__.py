@@ -65,6 +65,7 @@ async def serve_gateway(
     """Serve until the service is asked to stop; then close streams, drain requests, leave the broker."""
     bus = Bus(str(settings.broker_url).rstrip("/"), "gateway", settings.creds)
     services = assemble(settings, bus, ticket_key.encode())
+    await asyncio.to_thread(services.uploads.sweep)
     connections = Connections(limits_for(raise_file_limit()))
     for endpoint in endpoints:
         endpoint.listener.count_in(connections)

@@ -4,7 +4,9 @@ import asyncio
 from dataclasses import dataclass
 
 from mosaic_contracts.runs import RunRecord
+from mosaic_gateway.checkpoints.export import CheckpointExporter
 from mosaic_gateway.checkpoints.registry import CheckpointRegistry
+from mosaic_gateway.checkpoints.uploads import Uploads
 from mosaic_gateway.checkpoints.verify import CheckpointVerifier
 from mosaic_gateway.files.artifacts import Artifacts
 from mosaic_gateway.history import History
@@ -37,6 +39,8 @@ class Services:
     artifacts: Artifacts
     checkpoints: CheckpointRegistry
     verifier: CheckpointVerifier
+    exporter: CheckpointExporter
+    uploads: Uploads
     health: Health
     hub: Hub
     frames: FrameHub
@@ -84,6 +88,8 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
         artifacts=Artifacts(history),
         checkpoints=registry,
         verifier=CheckpointVerifier(registry, settings.runs_dir),
+        exporter=CheckpointExporter(registry, runs, history, settings.runs_dir),
+        uploads=Uploads(settings.uploads_dir, settings.disk_reserve_bytes),
         health=Health(bus, scheduler, history, settings.home, settings.disk_reserve_bytes),
         hub=hub,
         frames=frames,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from mosaic_contracts.stack import RUNS_DIR, TELEMETRY_DB, TOKEN_FILE
+from mosaic_contracts.stack import RUNS_DIR, TELEMETRY_DB, TOKEN_FILE, UPLOADS_DIR
 from mosaic_servicekit.settings import ServiceSettings
 
 LOOPBACK = IPv4Address("127.0.0.1")
@@ -92,6 +92,11 @@ class GatewaySettings(ServiceSettings):
     def ticket_key_path(self) -> Path:
         """File of the key that signs tickets."""
         return self.home / TICKET_KEY_FILE
+
+    @property
+    def uploads_dir(self) -> Path:
+        """Folder of files that are being imported."""
+        return self.home / UPLOADS_DIR
 
     @property
     def runs_dir(self) -> Path:

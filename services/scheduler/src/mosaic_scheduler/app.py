@@ -33,6 +33,7 @@ from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.gpus.owner import OwnerFinder
 from mosaic_scheduler.gpus.stock import GpuSupply
 from mosaic_scheduler.gpus.watch import HELPER, GpuWatch
+from mosaic_scheduler.imports.verb import RunImports
 from mosaic_scheduler.machine.reported_usage import ReportedUsage
 from mosaic_scheduler.machine.sampler import MachineSampler
 from mosaic_scheduler.machine.watch import MachineWatch
@@ -151,6 +152,7 @@ class SchedulerApp:
             announcer,
             reconcile,
         )
+        self._imports = RunImports(home, store, self._catalogue, admission, views, announcer)
         topics = (
             RunQueries(
                 settings,
@@ -167,6 +169,7 @@ class SchedulerApp:
             RunForks(home, store, self._catalogue, admission),
             RunReplays(store, self._catalogue, admission, episodes, views),
             RunResumes(home, store, self._catalogue, admission),
+            self._imports,
             RunChanges(store, views, announcer, self._purge),
             QueueMoves(store, views, announcer, reconcile),
             GpuReports(self._gpu_watch, ledger, executor),
@@ -184,6 +187,7 @@ class SchedulerApp:
         except EngineUnavailable as error:
             # All else works without the engine; the reconciler tries again before it starts anything.
             get_log().warning("engine.away", error=str(error))
+        await self._imports.sweep()
         await self._bus.start()
         await self._listener.subscribe()
         await self._bus.serve("scheduler", self._verbs)

@@ -92,6 +92,19 @@ class InputUnusable(ValueError):
         self.nearest = nearest or []
 
 
+class FileRefused(ValueError):
+    """A file cannot be imported; the message says why, and what to do. `where` is the part of the request."""
+
+    def __init__(self, message: str, where: str = "file", nearest: list[str] | None = None) -> None:
+        super().__init__(message)
+        self.where = where
+        self.nearest = nearest or []
+
+
+class InspectionFailed(RuntimeError):
+    """A worker did not come to an answer about a file; the message says why."""
+
+
 class LaunchFailed(RuntimeError):
     """A run's processes could not be started; the message says why and what to do."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -121,6 +122,19 @@ def folder_refused(fault: str) -> ProblemError:
     )
 
 
+def import_refused(findings: Sequence[Finding]) -> ProblemError:
+    """A file that is not imported: what is wrong with it, and what is not known of it."""
+    blocking = [finding for finding in findings if finding.level == "blocking"]
+    return ProblemError(
+        Problem(
+            code=ProblemCode.CHECKPOINT_REFUSED,
+            title="The file cannot be imported",
+            detail=" ".join(f.message for f in blocking),
+            fields=_fields(blocking),
+        )
+    )
+
+
 def refused(findings: Sequence[Finding]) -> ProblemError:
     """A spec that was refused: the first blocking finding gives the code, and the detail lists all of them."""
     blocking = [finding for finding in findings if finding.level == "blocking"]
@@ -130,9 +144,13 @@ def refused(findings: Sequence[Finding]) -> ProblemError:
             code=ProblemCode(first.code or ProblemCode.SPEC_INVALID),
             title="The run cannot be started as asked for",
             detail=" ".join(f"{f.where}: {f.message}" for f in blocking),
-            fields=[
-                {"where": f.where, "message": f.message, "nearest": f.nearest, "offers": f.offers}
-                for f in blocking
-            ],
+            fields=_fields(blocking),
         )
     )
+
+
+def _fields(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    return [
+        {"where": f.where, "message": f.message, "nearest": f.nearest, "offers": f.offers}
+        for f in findings
+    ]

@@ -96,6 +96,11 @@ BEGIN SELECT RAISE(ABORT, 'a final state is never overwritten'); END;
 """
 """One more final state."""
 
+_FACTS_OF_IMPORTS = """
+ALTER TABLE supervisor_events ADD COLUMN type TEXT;
+"""
+"""With a type the event is a config, checkpoint, artifact or namespaced event of an import, and `data` its fields."""
+
 MIGRATIONS = (
     _FIRST,
     _CHANGES_BY_USERS,
@@ -104,5 +109,6 @@ MIGRATIONS = (
     _XMPP_ACCOUNTS,
     _LISTED_RUNS,
     _INTERRUPTED_RUNS,
+    _FACTS_OF_IMPORTS,
 )
 """Never change one that was released; append."""

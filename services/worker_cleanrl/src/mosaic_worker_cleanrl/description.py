@@ -31,7 +31,7 @@ def describe_worker() -> WorkerDescription:
         version=VERSION,
         title="CleanRL",
         summary="Single-file reinforcement-learning algorithms, run as their authors wrote them.",
-        modes=[*(kind.value for kind in MODES), HYBRID],
+        modes=[*(kind.value for kind in MODES), RunKind.IMPORT.value, HYBRID],
         record_levels=[level.value for level in RecordLevel],
         algorithms=[_describe_script(script) for script in SCRIPTS.values()],
         environments=list_environments(),

@@ -50,3 +50,7 @@ class CheckpointRefused(ValueError):
         super().__init__(message)
         self.offers = offers
         """Fields of the spec that would fit, e.g. the checkpoint's own environment."""
+
+
+class FileUnknown(CheckpointRefused):
+    """Nothing is known of a file but that it is no checkpoint of this worker."""

@@ -10,7 +10,7 @@ SB3_MARK = "_stable_baselines3_version"
 _MOST_BYTES = 2**20
 """Largest part of an archive that is read for a description."""
 _CLASS = re.compile(r"'(?:[\w]+\.)*(\w+)'")
-_NOBODY = "No worker here plays it."
+_NOBODY = "No worker here plays it: that takes a worker for {program} (docs/worker_author.md says how to write one)."
 
 
 def describe_stable_baselines(archive: zipfile.ZipFile) -> str:
@@ -26,7 +26,7 @@ def describe_stable_baselines(archive: zipfile.ZipFile) -> str:
     if isinstance(steps, int):
         details.append(f"after {steps:,} steps")
     more = f" ({', '.join(details)})" if details else ""
-    return f"a model of stable-baselines3 {version}{more}. {_NOBODY}"
+    return f"a model of stable-baselines3 {version}{more}. {_NOBODY.format(program='stable-baselines3')}"
 
 
 def describe_d3rlpy(state: Any) -> str | None:
@@ -39,7 +39,7 @@ def describe_d3rlpy(state: Any) -> str | None:
     shape, actions = facts.get("observation_shape"), facts.get("action_size")
     return (
         f"a model of d3rlpy {str(state['version'])[:20]} (algorithm {str(algorithm)[:40]}, observation shape "
-        f"{str(shape)[:80]}, action size {str(actions)[:20]}). {_NOBODY}"
+        f"{str(shape)[:80]}, action size {str(actions)[:20]}). {_NOBODY.format(program='d3rlpy')}"
     )
 
 

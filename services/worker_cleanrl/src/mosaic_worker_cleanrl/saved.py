@@ -15,9 +15,10 @@ from typing import Any, BinaryIO
 
 from pydantic import Field, ValidationError
 
+from mosaic_contracts.checkpoint_words import EXPORT_FACTS
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.models import PeerModel
-from mosaic_worker_cleanrl.errors import CheckpointRefused
+from mosaic_worker_cleanrl.errors import CheckpointRefused, FileUnknown
 from mosaic_worker_cleanrl.foreign import (
     SB3_MARK,
     describe_cleanrl_model,
@@ -59,7 +60,8 @@ class SavedState(PeerModel):
     algorithm: str
     environment: str
     seed: int
-    global_step: int
+    global_step: int | None
+    """Environment steps of the training; None: of a converted file that does not say it."""
     networks: dict[str, dict[str, Any]]
     """Shape of each tensor, by the names of the script's variables and of the parameters in them."""
     arguments: dict[str, Any]
@@ -86,6 +88,24 @@ def read_saved(path: Path) -> SavedState:
     Raises:
         CheckpointRefused: it is not there, truncated, altered, of another program or of a newer version, or holds code.
     """
+    state = read_content(path)
+    if not is_saved_state(state):
+        whose = describe_cleanrl_model(state, SavedTensor) or "a PyTorch file of another program."
+        raise CheckpointRefused(f"{path.name} is {whose} {_OURS}")
+    return saved_of(state, path)
+
+
+def is_saved_state(state: Any) -> bool:
+    """Whether the content of a file is that of a checkpoint of this worker."""
+    return isinstance(state, Mapping) and state.get("format") == FORMAT
+
+
+def read_content(path: Path) -> Any:
+    """Read a PyTorch file, with the shape of each tensor in its place, and check each byte.
+
+    Raises:
+        CheckpointRefused: it is not there, truncated, altered, no PyTorch file, or holds code.
+    """
     try:
         size, start = path.stat().st_size, _first_bytes(path)
     except OSError as error:
@@ -98,11 +118,11 @@ def read_saved(path: Path) -> SavedState:
         raise CheckpointRefused(_truncated(path))
     if start != _ZIP:
         whose = _foreign_pickle(path) if start[:1] == _PICKLE else None
-        raise CheckpointRefused(
-            f"{path.name} is {whose or 'no checkpoint of this worker.'} {_OURS}"
-        )
+        if whose is None:
+            raise FileUnknown(f"{path.name} is no checkpoint of this worker. {_OURS}")
+        raise CheckpointRefused(f"{path.name} is {whose} {_OURS}")
     try:
-        return _state(_members(path), path)
+        return _content(_members(path), path)
     except zipfile.BadZipFile as error:
         raise CheckpointRefused(_truncated(path)) from error
     except OSError as error:
@@ -136,11 +156,15 @@ def _members(path: Path) -> bytes:
         pickled = next((info for info in infos if info.filename.endswith("/data.pkl")), None)
         if pickled is None:
             names = {info.filename for info in infos}
-            is_sb3 = SB3_MARK in names
-            whose = (
-                describe_stable_baselines(archive) if is_sb3 else "an archive of another program."
-            )
-            raise CheckpointRefused(f"{path.name} is {whose} {_OURS}")
+            if SB3_MARK in names:
+                whose = describe_stable_baselines(archive)
+                raise CheckpointRefused(f"{path.name} is {whose} {_OURS}")
+            if EXPORT_FACTS in names:
+                raise CheckpointRefused(
+                    f"{path.name} is an exported checkpoint that another program has packed again. Unpack it, and "
+                    "import the checkpoint in it."
+                )
+            raise FileUnknown(f"{path.name} is an archive of another program. {_OURS}")
         if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
             raise _altered(path, "parts of it are compressed")
         try:
@@ -152,14 +176,23 @@ def _members(path: Path) -> bytes:
         return archive.read(pickled)
 
 
-def _state(data: bytes, path: Path) -> SavedState:
+def _content(data: bytes, path: Path) -> Any:
     try:
-        state = _unpickled(BytesIO(data), path)
+        return _unpickled(BytesIO(data), path)
     except _PickleUnreadable as error:
         raise _altered(path, f"its contents cannot be read ({error})") from error
-    if not isinstance(state, dict) or state.get("format") != FORMAT:
-        whose = describe_cleanrl_model(state, SavedTensor) or "a PyTorch file of another program."
-        raise CheckpointRefused(f"{path.name} is {whose} {_OURS}")
+
+
+def saved_of(state: Mapping[str, Any], path: Path) -> SavedState:
+    """What a checkpoint says of itself.
+
+    Args:
+        state: its content, as `read_content` returns it.
+        path: the file, for messages.
+
+    Raises:
+        CheckpointRefused: it is of a newer version, or was altered.
+    """
     version = state.get("version")
     if not isinstance(version, int) or version > FORMAT_VERSION:
         raise CheckpointRefused(

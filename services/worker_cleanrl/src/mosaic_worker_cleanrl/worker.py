@@ -1,11 +1,17 @@
 """The worker as its entry point knows it."""
 
 from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.worker import CheckReport, WorkerDescription
+from mosaic_contracts.worker import (
+    CheckReport,
+    InspectReport,
+    InspectRequest,
+    WorkerDescription,
+)
 from mosaic_gymkit.replay.verb import replay_run
 from mosaic_worker_cleanrl.acting.playing import play_run
 from mosaic_worker_cleanrl.description import describe_worker
 from mosaic_worker_cleanrl.environment.extras import known_environments
+from mosaic_worker_cleanrl.importing.inspect import inspect_file
 from mosaic_worker_cleanrl.launch.training import train_run
 from mosaic_worker_cleanrl.plan import check_run
 from mosaic_workerkit.entry import TrainContext
@@ -29,6 +35,10 @@ class CleanrlWorker:
     def play(self, context: TrainContext) -> None:
         """Act with a checkpoint; returns after the last episode, or when it is to stop."""
         play_run(context)
+
+    def inspect(self, request: InspectRequest) -> InspectReport:
+        """Say what a file is that a user imports."""
+        return inspect_file(request)
 
     def replay(self, context: TrainContext) -> None:
         """Rebuild the recorded episode that the run's spec names."""

@@ -1,9 +1,12 @@
 """Requests about checkpoints of all runs."""
 
+import uuid
+from collections.abc import Sequence
 from typing import Literal, TypedDict
 
-from mosaic_client.call import Call, query_of, typed
+from mosaic_client.call import Call, model, query_of, typed
 from mosaic_client.calls.runs import OneOrMore
+from mosaic_client.run_view import Run
 from mosaic_contracts import http_api
 from mosaic_contracts.checkpoints import CheckpointPage, CheckpointRow
 from mosaic_contracts.compat import Unpack
@@ -61,3 +64,33 @@ def verify_checkpoints(run_id: str, path: str | None = None) -> Call[list[Checkp
         ArtifactUnknown: the run announced no such checkpoint.
     """
     return typed(http_api.VERIFY_CHECKPOINTS, run_id, query=query_of(path=path))
+
+
+def import_checkpoint(
+    file: str,
+    worker: str | None = None,
+    algorithm: str | None = None,
+    environment: str | None = None,
+    *,
+    name: str | None = None,
+    tags: Sequence[str] = (),
+    idempotency_key: str | None = None,
+) -> Call[Run]:
+    """Describe an import; the bytes of the file are its body."""
+    query = query_of(
+        file=file,
+        worker=worker,
+        algorithm=algorithm,
+        environment=environment,
+        name=name,
+        tag=list(tags) or None,
+    )
+    key = idempotency_key or str(uuid.uuid4())
+    return Call.of(http_api.IMPORT_CHECKPOINT, read=model(Run), query=query, idempotency_key=key)
+
+
+def export_checkpoint(run_id: str, path: str | None = None) -> Call[None]:
+    """Describe an export."""
+    return Call.of(
+        http_api.EXPORT_CHECKPOINT, run_id, read=lambda _: None, query=query_of(path=path)
+    )

@@ -26,6 +26,16 @@ _REF = "#/components/schemas/{model}"
 _FLOAT = {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}
 
 
+FILE_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The bytes of the file.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+"""For `openapi_extra` of a route whose body is a file."""
+
+
 def body_of(model: type[BaseModel]) -> dict[str, Any]:
     """For `openapi_extra`: the route reads the body by itself, and `model`, one of `BODIES`, describes it."""
     schema = {"$ref": _REF.format(model=model.__name__)}

@@ -13,6 +13,7 @@ from mosaic_contracts.checkpoint_words import (
     MEAN_EPISODES,
     MEAN_RETURN,
     NORMALIZER,
+    STEP_UNKNOWN,
     CheckpointMark,
     CheckpointState,
 )
@@ -206,7 +207,7 @@ def _row(
         path=key.path,
         sha256=stored.sha256,
         bytes=stored.bytes,
-        step=stored.step,
+        step=None if facts.get(STEP_UNKNOWN) is True else stored.step,
         reason=stored.reason,
         t=stored.t,
         mean_return_20=_read(_NUMBER, facts.get(MEAN_RETURN)),

@@ -60,6 +60,8 @@ def _check_resources(spec: RunSpec, inventory: Inventory) -> list[Check]:
 def _check_levels(spec: RunSpec, description: WorkerDescription) -> list[Check]:
     if spec.kind is RunKind.REPLAY or spec.replay is not None:
         return [_replay_elsewhere(spec)]
+    if spec.kind is RunKind.IMPORT:
+        return [_import_elsewhere()]
     findings: list[Check] = []
     if spec.record not in description.record_levels:
         message = f"must be one of {', '.join(description.record_levels)} for this worker"
@@ -82,6 +84,15 @@ def _replay_elsewhere(spec: RunSpec) -> Check:
     )
     where = "kind" if spec.kind is RunKind.REPLAY else "replay"
     return wrong(where, message, ProblemCode.SPEC_INVALID)
+
+
+def _import_elsewhere() -> Check:
+    """An import is made of a file, and there is nothing in it to run."""
+    message = (
+        "an import is not a spec to run: use `./mosaic checkpoints import FILE` (POST /checkpoints). What was imported "
+        "acts by `./mosaic play RUN`, and a training begins with it by `-p checkpoint=RUN`"
+    )
+    return wrong("kind", message, ProblemCode.SPEC_INVALID)
 
 
 def _check_environment(spec: RunSpec, description: WorkerDescription) -> list[Check]:

@@ -7,6 +7,7 @@ from typing import Any
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import RunRequest
+from mosaic_contracts.spec import RunKind
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.worker import Finding, WorkerDescription
 from mosaic_scheduler import problem
@@ -45,6 +46,13 @@ class RunResumes:
 
     def _spec(self, record: RunRecord, description: WorkerDescription) -> dict[str, Any]:
         parameter = start_parameter(record.spec, description)
+        if record.spec.kind is RunKind.IMPORT:
+            raise _refused(
+                "kind",
+                f"run {record.run_id} is an import, in which nothing was trained. A training begins with it by "
+                f"`-p {parameter or 'checkpoint'}={record.run_id}`",
+                again=False,
+            )
         if parameter is None:
             raise _refused(
                 "algorithm",
@@ -68,7 +76,7 @@ class RunResumes:
         return {**wanted, "parameters": {**wanted["parameters"], parameter: start}}
 
 
-def _refused(where: str, message: str) -> ProblemError:
-    detail = f"{message}. `./mosaic retry` begins again"
+def _refused(where: str, message: str, *, again: bool = True) -> ProblemError:
+    detail = f"{message}. `./mosaic retry` begins again" if again else message
     code = ProblemCode.SPEC_INVALID
     return problem.refused([Finding(level="blocking", where=where, message=detail, code=code)])

@@ -362,18 +362,11 @@ class DockerExecutor:
 
     def _mounts(self, folder: Path) -> list[Mount]:
         """The run's folder, at the path that it has for us, whatever it is on the engine's host; and the doors."""
-        mounts = [self._mount(folder, f"{RUNS_DIR}/{folder.name}", str(folder))]
+        mounts = [self._engine.mount(folder, f"{RUNS_DIR}/{folder.name}", str(folder))]
         if self._has_doors:
             doors = self._runs.parent / DOORS_DIR
-            mounts.append(self._mount(doors, DOORS_DIR, _DOORS, read_only=True))
+            mounts.append(self._engine.mount(doors, DOORS_DIR, _DOORS, read_only=True))
         return mounts
-
-    def _mount(self, folder: Path, subpath: str, target: str, *, read_only: bool = False) -> Mount:
-        if self._engine.volume is None:
-            return Mount(target, str(folder), type="bind", read_only=read_only)
-        mount = Mount(target, self._engine.volume, type="volume", read_only=read_only)
-        mount["VolumeOptions"] = {"Subpath": subpath, "NoCopy": True}
-        return mount
 
     def _status(self, ref: AttemptRef) -> AttemptStatus:
         folder = self._folder(ref)

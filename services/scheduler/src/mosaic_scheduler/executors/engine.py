@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import docker
 import requests
 import urllib3
 from docker.errors import APIError, DockerException
+from docker.types import Mount
 
 from mosaic_scheduler.errors import EngineUnavailable
 from mosaic_scheduler.executors.protocol import Internet
@@ -50,6 +52,21 @@ class Engine:
         if self.network == HOST_NETWORK:
             return Internet.OPEN
         return Internet.NONE if self.outside is None else Internet.ON_REQUEST
+
+    def mount(self, folder: Path, subpath: str, target: str, *, read_only: bool = False) -> Mount:
+        """A mount of a folder of MOSAIC_HOME in a container.
+
+        Args:
+            folder: the folder, by its path here.
+            subpath: the same, relative to MOSAIC_HOME.
+            target: where the container sees it.
+            read_only: whether the container cannot write there.
+        """
+        if self.volume is None:
+            return Mount(target, str(folder), type="bind", read_only=read_only)
+        mount = Mount(target, self.volume, type="volume", read_only=read_only)
+        mount["VolumeOptions"] = {"Subpath": subpath, "NoCopy": True}
+        return mount
 
     def connect(self) -> docker.DockerClient:
         """A client, not yet connected."""

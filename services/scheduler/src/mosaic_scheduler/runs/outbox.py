@@ -29,6 +29,8 @@ class PendingEvent:
     data: str
     value: float | None
     """Value of a metric; None: the event is a state."""
+    type: str | None
+    """Type of a fact of an import; None: it is none."""
     nonce: str
 
 
@@ -43,6 +45,32 @@ class UsageMetric:
     value: float
 
 
+@dataclass(frozen=True)
+class ImportFact:
+    """An event that a worker would have recorded, of a run that never had one."""
+
+    type: str
+    """`config`, `checkpoint`, `artifact` or `extra`."""
+    data: dict[str, Any]
+    """Fields of the record (`mosaic_contracts.wire`)."""
+
+
+_RECORD_OF = {
+    "config": wire.Config,
+    "checkpoint": wire.Checkpoint,
+    "artifact": wire.Artifact,
+    "extra": wire.Extra,
+}
+
+
+def append_facts(
+    connection: sqlite3.Connection, record: RunRecord, facts: Sequence[ImportFact]
+) -> None:
+    """Note what is known of an imported checkpoint. Inside the transaction that adds its run."""
+    for fact in facts:
+        _append(connection, record.run_id, record.attempt, fact.type, fact.data, type=fact.type)
+
+
 def append(connection: sqlite3.Connection, record: RunRecord) -> None:
     """Note the state of `record` as an event. Inside the transaction of its state."""
     end = record.end
@@ -53,7 +81,7 @@ def append(connection: sqlite3.Connection, record: RunRecord) -> None:
         "exit_code": end.exit_code if end else None,
         "signal": end.signal if end else None,
     }
-    _append(connection, record.run_id, record.attempt, record.state, data, None)
+    _append(connection, record.run_id, record.attempt, record.state, data)
 
 
 def append_metrics(connection: sqlite3.Connection, events: Sequence[UsageMetric]) -> None:
@@ -69,7 +97,7 @@ def append_metrics(connection: sqlite3.Connection, events: Sequence[UsageMetric]
             # After its last state nothing of the supervisor may follow.
             if row is not None and RunState(row[1]).has_process:
                 data = {"step": event.step}
-                _append(connection, event.run_id, int(row[0]), event.name, data, event.value)
+                _append(connection, event.run_id, int(row[0]), event.name, data, value=event.value)
 
 
 def _append(
@@ -78,7 +106,9 @@ def _append(
     attempt: int,
     phase: str,
     data: dict[str, Any],
-    value: float | None,
+    *,
+    value: float | None = None,
+    type: str | None = None,
 ) -> None:
     # seq is contiguous within an attempt, also after its earlier events were delivered and deleted.
     (seq,) = connection.execute(
@@ -87,16 +117,17 @@ def _append(
         (attempt, run_id),
     ).fetchone()
     connection.execute(
-        "INSERT INTO supervisor_events (run_id, attempt, seq, t_us, phase, data, value)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (run_id, attempt, seq, time.time_ns() // 1000, phase, json.dumps(data), value),
+        "INSERT INTO supervisor_events (run_id, attempt, seq, t_us, phase, data, value, type)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (run_id, attempt, seq, time.time_ns() // 1000, phase, json.dumps(data), value, type),
     )
 
 
 def pending(connection: sqlite3.Connection, limit: int) -> list[PendingEvent]:
     """The oldest events that wait, in order of run, attempt, seq."""
     rows = connection.execute(
-        "SELECT e.run_id, e.attempt, e.seq, e.t_us, e.phase, e.data, e.value, r.nonce"
+        "SELECT e.run_id, e.attempt, e.seq, e.t_us, e.phase, e.data, e.value, e.type,"
+        " r.nonce"
         " FROM supervisor_events e JOIN runs r USING (run_id)"
         " ORDER BY e.run_id, e.attempt, e.seq LIMIT ?",
         (limit,),
@@ -159,8 +190,11 @@ def to_batch(events: list[PendingEvent]) -> tuple[wire.BatchHead, bytes]:
     return head, wire.join_batch(head, first.t_us, b"".join(records))
 
 
-def _to_record(event: PendingEvent, t0_us: int) -> wire.Lifecycle | wire.Metric:
+def _to_record(event: PendingEvent, t0_us: int) -> wire.Record:
     data, dt = json.loads(event.data), event.t_us - t0_us
+    if event.type is not None:
+        record: wire.Record = _RECORD_OF[event.type](seq=event.seq, dt=dt, **data)
+        return record
     if event.value is None:
         return wire.Lifecycle(seq=event.seq, dt=dt, phase=event.phase, data=data)
     return wire.Metric(seq=event.seq, dt=dt, name=event.phase, step=data["step"], value=event.value)

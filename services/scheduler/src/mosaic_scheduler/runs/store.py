@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.runs import RunRecord
@@ -14,6 +14,7 @@ from mosaic_scheduler.executors.protocol import AttemptRef
 from mosaic_scheduler.gpus import lease
 from mosaic_scheduler.runs import idempotency, outbox, selection
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
+from mosaic_scheduler.runs.outbox import ImportFact
 from mosaic_scheduler.runs.parsed import ParsedRuns, StoredRun, select
 from mosaic_servicekit.logging import get_log
 
@@ -36,6 +37,19 @@ class RunStore:
             IdempotencyKeyReused: the key was used for something else.
         """
         return await self._database.call(_insert, record, nonce, key)
+
+    async def insert_ended(
+        self,
+        record: RunRecord,
+        nonce: str,
+        facts: Sequence[ImportFact],
+        key: IdempotencyKey | None = None,
+    ) -> str | None:
+        """Add a run that has ended when it begins to exist, with what is known of it.
+
+        Results and errors as `insert`.
+        """
+        return await self._database.call(_insert, record, nonce, key, facts)
 
     async def made_with(self, key: IdempotencyKey) -> str | None:
         """Id of the run that was made with `key`. Raises IdempotencyKeyReused as `insert` does."""
@@ -147,7 +161,11 @@ def _beginning_with(connection: sqlite3.Connection, beginning: str, limit: int) 
 
 
 def _insert(
-    connection: sqlite3.Connection, record: RunRecord, nonce: str, key: IdempotencyKey | None
+    connection: sqlite3.Connection,
+    record: RunRecord,
+    nonce: str,
+    key: IdempotencyKey | None,
+    facts: Sequence[ImportFact] = (),
 ) -> str | None:
     with transaction(connection):
         known = idempotency.claim(connection, key, record.run_id) if key is not None else None
@@ -158,6 +176,7 @@ def _insert(
             " VALUES (?, ?, ?, 0, ?, ?, (SELECT coalesce(max(place), 0) + 1 FROM runs))",
             (record.run_id, record.state, record.revision, nonce, record.model_dump_json()),
         )
+        outbox.append_facts(connection, record, facts)
         outbox.append(connection, record)
     return None
 

@@ -1,11 +1,11 @@
 """The workers as a request sees them: by name, with what they say of themselves, or with the reason why not."""
 
 from mosaic_contracts.services import WorkerEntries, WorkerEntry, WorkerRequest
-from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
+from mosaic_contracts.spec import RunKind, RunSpec
+from mosaic_contracts.worker import CheckReport, Finding, InspectReport, WorkerDescription
 from mosaic_scheduler import problem
 from mosaic_scheduler.errors import WorkerUnknown, WorkerUnready
-from mosaic_scheduler.workers.probe import WorkerProbe
+from mosaic_scheduler.workers.probe import Inspection, WorkerProbe
 from mosaic_scheduler.workers.registry import (
     RegisteredWorker,
     UnreadableWorker,
@@ -74,6 +74,25 @@ class WorkerCatalogue:
         """Its own word on a spec."""
         try:
             return await self._probe.check(worker, spec)
+        except WorkerUnready as error:
+            raise problem.worker_not_ready(worker.manifest.id, error) from error
+
+    async def importers(self) -> list[RegisteredWorker]:
+        """The workers that take imports and can be used now, by id."""
+        found = []
+        for worker in self._registry.workers():
+            try:
+                description = await self._probe.describe(worker)
+            except WorkerUnready:
+                continue  # `./mosaic workers` says why
+            if RunKind.IMPORT in description.modes:
+                found.append(worker)
+        return found
+
+    async def inspect(self, worker: RegisteredWorker, inspection: Inspection) -> InspectReport:
+        """Its own word on a file. Raises InspectionFailed: it came to no answer."""
+        try:
+            return await self._probe.inspect(worker, inspection)
         except WorkerUnready as error:
             raise problem.worker_not_ready(worker.manifest.id, error) from error
 

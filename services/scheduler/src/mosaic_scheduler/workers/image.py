@@ -1,13 +1,18 @@
 """Asks a worker about itself in a container of its image, without network and without anything of the host."""
 
 import asyncio
+import os
+from collections.abc import Mapping
 from contextlib import suppress
+from types import MappingProxyType
+from typing import Any
 
 import requests
 from docker.errors import ImageNotFound, NotFound
 
-from mosaic_scheduler.errors import WorkerUnready
-from mosaic_scheduler.executors.docker import LABEL_ROLE, TMP
+from mosaic_contracts.stack import IMPORTS_DIR
+from mosaic_scheduler.errors import InspectionFailed, WorkerUnready
+from mosaic_scheduler.executors.docker import LABEL_ROLE, LABEL_RUN, TMP
 from mosaic_scheduler.executors.engine import (
     ENGINE_AWAY,
     LABEL_STACK,
@@ -18,6 +23,7 @@ from mosaic_scheduler.executors.engine import (
     is_answer,
 )
 from mosaic_scheduler.executors.nvidia import NO_DEVICES
+from mosaic_scheduler.workers.probe import Inspection, WorkerFailed
 from mosaic_scheduler.workers.registry import ImageWorker, RegisteredWorker
 
 _MEMORY_BYTES = 4 * 2**30
@@ -48,6 +54,22 @@ class ImageAsker:
         """See `Asker.ask`."""
         return await asyncio.to_thread(self._ask, worker, verb, payload, timeout_s)
 
+    async def inspect(
+        self, worker: RegisteredWorker, inspection: Inspection, timeout_s: float
+    ) -> bytes:
+        """See `Asker.inspect`. The container sees the folder of the import, at the path that it has here."""
+        folder = inspection.folder
+        target = str(folder)
+        mount = self._engine.mount(folder, f"{IMPORTS_DIR}/{inspection.run_id}", target)
+        more = {"mounts": [mount], "user": f"{os.getuid()}:{os.getgid()}"}
+        labels = {LABEL_RUN: inspection.run_id}
+        try:
+            return await asyncio.to_thread(
+                self._ask, worker, "inspect", inspection.payload, timeout_s, labels, more
+            )
+        except WorkerFailed as error:
+            raise InspectionFailed(str(error)) from error
+
     def close(self) -> None:
         """Let go of the engine."""
         self._client.close()
@@ -61,7 +83,16 @@ class ImageAsker:
         except ENGINE_AWAY as error:
             raise WorkerUnready(away(error)) from error
 
-    def _ask(self, worker: RegisteredWorker, verb: str, payload: bytes, timeout_s: float) -> bytes:
+    def _ask(
+        self,
+        worker: RegisteredWorker,
+        verb: str,
+        payload: bytes,
+        timeout_s: float,
+        labels: Mapping[str, str] = MappingProxyType({}),
+        more: Mapping[str, Any] = MappingProxyType({}),
+    ) -> bytes:
+        """Start a container and return what it prints; `more` are further settings of it."""
         digest = self._digest(worker)
         argv = ["python", "-c", _FEED, *worker.command, verb]
         try:
@@ -69,7 +100,7 @@ class ImageAsker:
                 digest,
                 argv,
                 entrypoint=[],
-                labels={LABEL_STACK: self._engine.stack, LABEL_ROLE: "probe"},
+                labels={LABEL_STACK: self._engine.stack, LABEL_ROLE: "probe", **labels},
                 environment={"MOSAIC_STDIN": payload.decode(), "HOME": TMP, **NO_DEVICES},
                 network_mode="none",
                 init=True,
@@ -79,6 +110,7 @@ class ImageAsker:
                 security_opt=["no-new-privileges"],
                 pids_limit=_PIDS,
                 mem_limit=_MEMORY_BYTES,
+                **more,
             )
         except ENGINE_AWAY as error:
             raise _refused("The engine refused its image", error) from error
@@ -88,7 +120,7 @@ class ImageAsker:
             printed: bytes = container.logs(stdout=True, stderr=False)
             said: bytes = container.logs(stdout=False, stderr=True, tail=20)
         except requests.Timeout as error:
-            raise WorkerUnready(f"Its `{verb}` did not answer within {timeout_s:g} s.") from error
+            raise WorkerFailed(f"Its `{verb}` did not answer within {timeout_s:g} s.") from error
         except ENGINE_AWAY as error:
             raise _refused(f"Its `{verb}` cannot be run", error) from error
         finally:
@@ -96,7 +128,7 @@ class ImageAsker:
                 container.remove(force=True)
         if code != 0:
             tail = said.decode(errors="replace").strip()[-_SHOWN_CHARACTERS:]
-            raise WorkerUnready(f"Its `{verb}` ended with exit code {code}: {tail}")
+            raise WorkerFailed(f"Its `{verb}` ended with exit code {code}: {tail}")
         return printed
 
 

@@ -3,21 +3,35 @@
 import asyncio
 import json
 import os
+import resource
+import signal
 import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from mosaic_base.atomic import replace_file
+from mosaic_contracts.launch import ENV_RUN_DIR, ENV_RUN_ID
 from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.worker import CheckReport, WorkerDescription
-from mosaic_scheduler.errors import WorkerUnready
+from mosaic_contracts.stack import RUNS_DIR
+from mosaic_contracts.worker import CheckReport, InspectReport, InspectRequest, WorkerDescription
+from mosaic_scheduler.errors import InspectionFailed, WorkerUnready
 from mosaic_scheduler.workers.registry import RegisteredWorker
 
 DESCRIBE_TIMEOUT_S = 90.0
 """A cold import of a training stack from a slow disk takes tens of seconds."""
 CHECK_TIMEOUT_S = 90.0
+INSPECT_TIMEOUT_S = 60.0
+"""For a look into a file of unknown origin."""
+INSPECT_MEMORY_BYTES = 4 * 2**30
+"""Memory of the process that looks into a file of unknown origin."""
+INSPECT_FILE_BYTES = 2 * 2**30
+"""Largest file that it may write."""
 FAILURE_HOLDS_S = 10.0
 """A worker that failed to describe itself is not asked again at once."""
 _SHOWN_CHARACTERS = 600
@@ -31,6 +45,23 @@ class _Remembered(BaseModel):
     needed_consent: bool = False
 
 
+@dataclass(frozen=True)
+class Inspection:
+    """A look of a worker into a file that a user wants to import."""
+
+    run_id: str
+    """Run that the file becomes."""
+    folder: Path
+    """Folder with the file, and with an empty one for what the worker makes of it. It sees nothing else of the home
+    where it runs in a container."""
+    request: InspectRequest
+
+    @property
+    def payload(self) -> bytes:
+        """What the worker reads on stdin."""
+        return self.request.model_dump_json().encode()
+
+
 class Asker(Protocol):
     """Where a worker answers: in its environment, or in its image."""
 
@@ -42,6 +73,17 @@ class Asker(Protocol):
         self, worker: RegisteredWorker, verb: str, payload: bytes, timeout_s: float
     ) -> bytes:
         """What it prints for `describe` or `check`. Raises WorkerUnready."""
+        ...
+
+    async def inspect(
+        self, worker: RegisteredWorker, inspection: Inspection, timeout_s: float
+    ) -> bytes:
+        """What it prints for `inspect`, within limits of time and memory.
+
+        Raises:
+            WorkerUnready: the worker cannot be started.
+            InspectionFailed: it ended without an answer.
+        """
         ...
 
 
@@ -65,6 +107,18 @@ class ProcessAsker:
                 f"Its environment is still being made, or is incomplete. {worker.manifest.hint}"
             )
             raise WorkerUnready(f"{message.strip()} ({error})") from error
+
+    async def inspect(
+        self, worker: RegisteredWorker, inspection: Inspection, timeout_s: float
+    ) -> bytes:
+        """See `Asker.inspect`. The process has the marks of its run, so that the next scheduler ends it."""
+        run_dir = inspection.folder.parent.parent / RUNS_DIR / inspection.run_id
+        marks = {ENV_RUN_ID: inspection.run_id, ENV_RUN_DIR: str(run_dir)}
+        argv = [*worker.command, "inspect"]
+        try:
+            return await _ask(argv, inspection.payload, timeout_s, marks, _limit)
+        except WorkerFailed as error:
+            raise InspectionFailed(str(error)) from error
 
 
 class WorkerProbe:
@@ -116,6 +170,19 @@ class WorkerProbe:
             self._write(worker.manifest.id)
         return report
 
+    async def inspect(self, worker: RegisteredWorker, inspection: Inspection) -> InspectReport:
+        """What a file is, as the worker sees it. Costs its start.
+
+        Raises:
+            WorkerUnready: as `describe`.
+            InspectionFailed: it came to no answer.
+        """
+        answer = await self._asker.inspect(worker, inspection, INSPECT_TIMEOUT_S)
+        try:
+            return _parse(InspectReport, answer, "inspect")
+        except WorkerUnready as error:
+            raise InspectionFailed(str(error)) from error
+
     def has_needed_consent(self, worker: RegisteredWorker) -> bool:
         """Whether a check of the worker as it is now ever named something that takes consent."""
         known = self._known.get(worker.manifest.id)
@@ -137,8 +204,44 @@ class WorkerProbe:
         replace_file(self._folder / f"{name}.json", self._known[name].model_dump_json())
 
 
-async def _ask(argv: list[str], payload: bytes, timeout_s: float) -> bytes:
+class WorkerFailed(WorkerUnready):
+    """A worker was started and did not answer."""
+
+
+def _limit(pid: int) -> None:
+    """Bound what a process that reads a file of unknown origin can take."""
+    for what, most in (
+        (resource.RLIMIT_DATA, INSPECT_MEMORY_BYTES),
+        (resource.RLIMIT_FSIZE, INSPECT_FILE_BYTES),
+        (resource.RLIMIT_CPU, int(INSPECT_TIMEOUT_S) * 2),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with suppress(ProcessLookupError):  # it has ended already, which is seen next
+            resource.prlimit(pid, what, (most, most))
+
+
+async def _ask(
+    argv: list[str],
+    payload: bytes,
+    timeout_s: float,
+    marks: Mapping[str, str] = MappingProxyType({}),
+    limit: Callable[[int], None] | None = None,
+) -> bytes:
+    """Start a worker and return what it prints.
+
+    Args:
+        argv: its command line; the last word is the verb.
+        payload: what it reads on stdin.
+        timeout_s: seconds for its answer.
+        marks: further variables of its environment.
+        limit: called with its pid, before it is given the payload.
+
+    Raises:
+        WorkerUnready: it cannot be started.
+        WorkerFailed: it gave no answer.
+    """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MOSAIC_")}
+    environment.update(marks)
     environment["CUDA_VISIBLE_DEVICES"] = (
         ""  # a description needs no device, and must not claim one
     )
@@ -154,18 +257,27 @@ async def _ask(argv: list[str], payload: bytes, timeout_s: float) -> bytes:
         raise WorkerUnready(f"{argv[0]} cannot be executed: {error}") from error
     verb = argv[-1]
     try:
+        if limit is not None:
+            limit(process.pid)
         async with asyncio.timeout(timeout_s):
             answer, said = await process.communicate(payload)
     except TimeoutError as error:
-        raise WorkerUnready(f"Its `{verb}` did not answer within {timeout_s:g} s.") from error
+        raise WorkerFailed(f"Its `{verb}` did not answer within {timeout_s:g} s.") from error
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     if process.returncode != 0:
         tail = said.decode(errors="replace").strip()[-_SHOWN_CHARACTERS:]
-        raise WorkerUnready(f"Its `{verb}` ended with exit code {process.returncode}: {tail}")
+        raise WorkerFailed(f"Its `{verb}` ended with {_end_words(process.returncode)}: {tail}")
     return answer
+
+
+def _end_words(code: int | None) -> str:
+    """How a process ended."""
+    if code is not None and code < 0:
+        return f"signal {signal.Signals(-code).name}"
+    return f"exit code {code}"
 
 
 def _parse(model: type[ModelT], answer: bytes, verb: str) -> ModelT:

@@ -1,0 +1,1 @@
+"""Files that a user imports: what one is, and the checkpoint that becomes of the weights of another program."""
