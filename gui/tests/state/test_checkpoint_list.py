@@ -47,7 +47,7 @@ def test_cards_are_sorted_with_missing_values_last(order: CardOrder, wanted: lis
 def test_every_word_must_occur(words: str, count: int) -> None:
     """In environment, algorithm, run, file, state, or the user's words on the run."""
     notes = {run_id(3): "Blue tag"}
-    groups = listed(*checkpoints()).groups(words, noted=lambda one: notes.get(one, ""))
+    groups = listed(*checkpoints()).groups(words, noted=notes)
     assert sum(len(group.rows) for group in groups) == count
 
 

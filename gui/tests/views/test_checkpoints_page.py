@@ -96,12 +96,12 @@ def shown(qtbot: QtBot) -> Iterator[Shown]:
 
 def test_pages_are_read_one_after_the_other_and_shown_as_they_come(shown: Shown) -> None:
     """The first page is shown at once; before it nobody says that there is nothing."""
-    assert shown.asked("checkpoints") == [(None, 200)]
+    assert shown.asked("checkpoints") == [(None, 60)]
     assert shown.page._words.text() == "Reading the checkpoints …"
     rows = checkpoints()
     shown.answer(rows[:2], "next")
     assert shown.page._stack.currentWidget() is shown.page._filled
-    assert shown.asked("checkpoints")[-1] == ("next", 200)
+    assert shown.asked("checkpoints")[-1] == ("next", 500)
     shown.answer(rows[2:])
     assert shown.page._count.text() == "6 checkpoints"
     titles = [e.title for e in shown.model.cards.entries if isinstance(e, GroupHeading)]
@@ -197,7 +197,7 @@ def test_a_run_that_saves_another_checkpoint_is_read_again(qtbot: QtBot, shown: 
     more = run(4, RunState.SUCCEEDED, revision=2, summary=summary(4, checkpoints=2))
     shown.tick(shown.session.store.take_runs([more]))
     qtbot.waitUntil(lambda: len(shown.asked("checkpoints")) == 2)
-    assert shown.asked("checkpoints")[-1] == (None, 200, [run_id(4)])
+    assert shown.asked("checkpoints")[-1] == (None, 500, [run_id(4)])
     shown.answer([checkpoint(4, "checkpoints/2.pt", t=2e9, marks=["newest"]), evaluated(4)])
     assert shown.model.total == 7
     shown.tick(shown.session.store.take_runs([more.model_copy(update={"revision": 3})]))
@@ -210,7 +210,7 @@ def test_a_deleted_run_takes_its_cards_along(qtbot: QtBot, shown: Shown) -> None
     shown.tick(shown.session.store.forget_runs([run_id(3)]))
     assert shown.model.total == 5
     qtbot.waitUntil(lambda: len(shown.asked("checkpoints")) == 2)
-    assert shown.asked("checkpoints")[-1] == (None, 200)
+    assert shown.asked("checkpoints")[-1] == (None, 60)
 
 
 def test_hashes_are_compared_one_after_the_other_and_the_rest_can_be_cancelled(
@@ -275,7 +275,7 @@ def test_an_evaluation_is_shown_on_its_card_until_its_result_is_there(
     shown.tick(shown.session.store.take_runs([ended]))
     assert not shown.model.is_evaluated(shown.model.chosen)
     assert shown.notices[-1].startswith("The evaluation has no result:")
-    qtbot.waitUntil(lambda: shown.asked("checkpoints")[-1] == (None, 200, [run_id(3)]))
+    qtbot.waitUntil(lambda: shown.asked("checkpoints")[-1] == (None, 500, [run_id(3)]))
 
 
 def test_a_refused_evaluation_is_said(qtbot: QtBot, shown: Shown) -> None:

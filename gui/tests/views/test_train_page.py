@@ -375,6 +375,7 @@ def test_a_checkpoint_is_chosen_run_first(qtbot: QtBot, shown: Shown) -> None:
     properties = algorithm.parameters["properties"]
     start = {"type": ["string", "null"], "default": None, "x-checkpoint": True}
     algorithm.parameters = {"properties": {**properties, "start": start}}
+    algorithm.warm_start, algorithm.resumes = True, False
     shown.model.take_catalogue(WorkerEntries(workers=[entry]))
     shown.model._drafts.clear()
     shown.model.choose("cleanrl", "ppo")
@@ -389,8 +390,14 @@ def test_a_checkpoint_is_chosen_run_first(qtbot: QtBot, shown: Shown) -> None:
     shown.model.take_checkpoints(run_id(3), [row])
     qtbot.keyClick(picker.field, Qt.Key.Key_Return)
     assert shown.field("parameters.start").text() == f"{run_id(3)}/checkpoints/7.pt"
+    strip = shown.page.findChild(OriginStrip)
+    assert strip is not None
+    assert strip._words.text().startswith("Warm start: ")
+    assert (strip.isVisible(), strip.forget.isVisible()) == (True, False)
     shown.settle(qtbot)
     assert shown.asked[-1]["parameters"]["start"] == f"{run_id(3)}/checkpoints/7.pt"
+    shown.model.set_text("parameters", "start", "")
+    assert not strip.isVisible()
 
 
 def test_documentation_reaches_for_nothing(

@@ -23,8 +23,8 @@ from mosaic_gui.state.store import Changes
 from mosaic_gui.timers import single_shot_timer
 from mosaic_gui.viewmodels.checkpoints import CheckpointsModel, RewardTrend, trend_of
 
-PAGE = 200
-"""Checkpoints of a page: it is read between two frames."""
+FIRST_PAGE, PAGE = 60, 500
+"""Checkpoints of the first page, which fills a window, and of each further one."""
 MOST_PAGES = 500
 SETTLE_MS = 500
 """Delay before changed runs are read, so that many changes cause one request."""
@@ -151,7 +151,8 @@ class CheckpointBrowserController(Controller):
     def _read_page(self, cursor: str | None) -> None:
         if self.session is not None:
             self._pages += 1
-            self._ask(self.session.api.checkpoints(cursor, PAGE), self._on_page)
+            size = FIRST_PAGE if cursor is None else PAGE
+            self._ask(self.session.api.checkpoints(cursor, size), self._on_page)
 
     def _on_page(self, page: CheckpointPage) -> None:
         goes_on = bool(page.next_cursor and page.checkpoints and self._pages < MOST_PAGES)

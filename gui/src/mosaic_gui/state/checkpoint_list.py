@@ -1,13 +1,19 @@
 """Checkpoints of all runs as the browser has them: in groups, searched and sorted."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from mosaic_contracts.checkpoint_words import CheckpointMark, CheckpointState
 from mosaic_contracts.checkpoints import CheckpointRow
+
+GroupKey = tuple[str, str, str]
+"""Worker, algorithm and environment."""
+SearchedRow = tuple[CheckpointRow, str]
+"""A checkpoint, and the text in which words are searched."""
 
 
 class CheckpointAddress(NamedTuple):
@@ -49,7 +55,7 @@ class CheckpointGroup:
     rows: tuple[CheckpointRow, ...]
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> GroupKey:
         """Names the group."""
         return self.worker, self.algorithm, self.environment
 
@@ -64,9 +70,12 @@ class CheckpointList:
 
     def __init__(self) -> None:
         self._rows: dict[CheckpointAddress, CheckpointRow] = {}
-        self._texts: dict[CheckpointAddress, str] = {}
+        self._texts: dict[tuple[str, str], str] = {}
         self._marked: dict[tuple[CheckpointMark, str, str, str], CheckpointAddress] = {}
         """Which checkpoint of a group has a mark."""
+        self._order = CardOrder.DATE
+        self._groups: dict[GroupKey, list[SearchedRow]] = {}
+        """All rows in groups in that order; empty: they are to be sorted."""
         self._unseen: set[CheckpointAddress] = set()
         """Those that the present reading has not brought yet."""
 
@@ -94,6 +103,7 @@ class CheckpointList:
 
     def take(self, rows: Iterable[CheckpointRow]) -> None:
         """Take rows of a page. A mark that a row has is taken from the others of its group."""
+        self._groups = {}
         last: CheckpointRow | None = None
         for row in rows:
             address = address_of(row)
@@ -124,44 +134,57 @@ class CheckpointList:
     def clear(self) -> None:
         """Forget all."""
         self._rows, self._texts, self._marked, self._unseen = {}, {}, {}, set()
+        self._groups = {}
 
     def groups(
         self,
         words: str = "",
         choice: CardChoice = CardChoice.ALL,
         order: CardOrder = CardOrder.DATE,
-        noted: Callable[[str], str] = lambda _run_id: "",
+        noted: Mapping[str, str] = MappingProxyType({}),
     ) -> list[CheckpointGroup]:
         """Checkpoints that have all words, in groups; the group with the newest checkpoint is first.
 
         Args:
-            words: each must occur in environment, algorithm, worker, run, path, or what `noted` returns.
+            words: each must occur in environment, algorithm, worker, run, path, or what is `noted`.
             choice: all, or those with a mark.
             order: what each group is sorted by.
-            noted: further text of a run, by its id: its tags and note.
+            noted: further text of runs, by their ids: tags and notes.
         """
-        found: dict[tuple[str, str, str], list[CheckpointRow]] = {}
-        wanted = words.casefold().split()
-        notes: dict[str, str] = {}
-        for address, row in self._rows.items():
-            if choice is not CardChoice.ALL and CheckpointMark(choice.value) not in row.marks:
-                continue
-            if wanted:
-                run_id = row.run_id
-                if run_id not in notes:
-                    notes[run_id] = noted(run_id).casefold()
-                text = f"{self._texts[address]}\n{notes[run_id]}"
-                if not all(word in text for word in wanted):
-                    continue
-            found.setdefault((row.worker, row.algorithm, row.environment), []).append(row)
+        notes = {run_id: text.casefold() for run_id, text in noted.items()}
         groups = []
-        for key, rows in found.items():
-            rows.sort(key=_SORT[order], reverse=True)
-            groups.append(CheckpointGroup(*key, rows=tuple(rows)))
-        groups.sort(key=lambda group: (max(map(_date, group.rows)), group.key), reverse=True)
+        for key, pairs in self._sorted(order).items():
+            for word in words.casefold().split():
+                pairs = [
+                    (row, text)
+                    for row, text in pairs
+                    if word in text or (notes and word in notes.get(row.run_id, ""))
+                ]
+            rows = [row for row, _ in pairs]
+            if choice is not CardChoice.ALL:
+                rows = [row for row in rows if CheckpointMark(choice.value) in row.marks]
+            if rows:
+                groups.append(CheckpointGroup(*key, rows=tuple(rows)))
         return groups
 
+    def _sorted(self, order: CardOrder) -> dict[GroupKey, list[SearchedRow]]:
+        """All groups in order, kept until there are other rows: a search only leaves rows out."""
+        if self._order is not order:
+            self._order, self._groups = order, {}
+        if not self._groups:
+            found: dict[GroupKey, list[CheckpointRow]] = {}
+            for row in self._rows.values():
+                found.setdefault((row.worker, row.algorithm, row.environment), []).append(row)
+            newest = {key: max(map(_date, rows)) for key, rows in found.items()}
+            for key in sorted(found, key=lambda key: (-newest[key], key)):
+                rows = sorted(found[key], key=_date, reverse=True)
+                if order is not CardOrder.DATE:
+                    rows.sort(key=_SORT[order], reverse=True)
+                self._groups[key] = [(row, self._texts[row.run_id, row.path]) for row in rows]
+        return self._groups
+
     def _drop(self, address: CheckpointAddress) -> None:
+        self._groups = {}
         self._rows.pop(address, None)
         self._texts.pop(address, None)
 
@@ -192,16 +215,15 @@ def _words(row: CheckpointRow) -> str:
     return "\n".join((*parts, row.reason or "")).casefold()
 
 
-def _date(row: CheckpointRow) -> tuple[float, str, str]:
-    return _or_last(row.t), row.run_id, row.path
+def _date(row: CheckpointRow) -> float:
+    return _or_last(row.t)
 
 
 def _or_last(value: float | None) -> float:
     return -math.inf if value is None or math.isnan(value) else value
 
 
-_SORT: dict[CardOrder, Callable[[CheckpointRow], tuple[object, ...]]] = {
-    CardOrder.DATE: _date,
-    CardOrder.RETURN: lambda row: (_or_last(row.value), *_date(row)),
-    CardOrder.STEP: lambda row: (_or_last(row.step), *_date(row)),
+_SORT: dict[CardOrder, Callable[[CheckpointRow], float]] = {
+    CardOrder.RETURN: lambda row: _or_last(row.value),
+    CardOrder.STEP: lambda row: _or_last(row.step),
 }

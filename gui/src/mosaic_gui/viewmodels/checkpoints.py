@@ -97,6 +97,8 @@ class CheckpointsModel(QObject):
         """Checkpoints whose hash was compared, and how many there are to compare; None: none are."""
         self._checked: dict[CheckpointAddress, CheckedFile] = {}
         self._trends: dict[str, RewardTrend] = {}
+        self._old_trends: set[str] = set()
+        """Runs that have changed since their trend was read."""
         self._evaluations: dict[str, str] = {}
         """Which checkpoint a running evaluation is of, by the evaluation's run."""
         self._workers: Sequence[WorkerEntry] = ()
@@ -202,8 +204,7 @@ class CheckpointsModel(QObject):
 
     def take_runs(self, run_ids: Iterable[str], rows: Iterable[CheckpointRow]) -> None:
         """Take all checkpoints of some runs."""
-        for run_id in run_ids:
-            self._trends.pop(run_id, None)
+        self._old_trends |= set(run_ids)
         self.list.replace_runs(run_ids, rows)
         self.fill()
 
@@ -218,6 +219,7 @@ class CheckpointsModel(QObject):
         while len(self._trends) >= MOST_TRENDS:
             del self._trends[next(iter(self._trends))]
         self._trends[run_id] = trend
+        self._old_trends.discard(run_id)
         self.tags_changed.emit()
 
     def take_checked(self, rows: Iterable[CheckpointRow], at: datetime) -> None:
@@ -242,6 +244,7 @@ class CheckpointsModel(QObject):
         self._fill.stop()
         self.list.clear()
         self._checked, self._trends, self._evaluations = {}, {}, {}
+        self._old_trends = set()
         self.is_read = self.is_reading = False
         self.problem, self.check_progress = "", None
         self.fill()
@@ -270,7 +273,8 @@ class CheckpointsModel(QObject):
 
     def want_trends(self, run_ids: Iterable[str]) -> None:
         """Note which runs are in sight; trends are read for no other ones."""
-        missing = [run_id for run_id in dict.fromkeys(run_ids) if run_id not in self._trends]
+        known = self._trends.keys() - self._old_trends
+        missing = [run_id for run_id in dict.fromkeys(run_ids) if run_id not in known]
         if missing:
             self.trends_wanted.emit(missing)
 
@@ -312,7 +316,7 @@ class CheckpointsModel(QObject):
     def fill(self) -> None:
         """Show what matches; the chosen one stays chosen while it is there."""
         self._fill.stop()
-        groups = self.list.groups(self.words, self.choice, self.order, self._noted)
+        groups = self.list.groups(self.words, self.choice, self.order, self._notes())
         self.shown_rows = [row for group in groups for row in group.rows]
         self.cards.replace(groups)
         if self.cards.place_of(self.chosen) is None:
@@ -325,10 +329,15 @@ class CheckpointsModel(QObject):
         if checks and self.check_progress is None:
             self.check_wanted.emit(checks)
 
-    def _noted(self, run_id: str) -> str:
-        """Words of the user on a run: its tags and note."""
-        run = self._store.runs.get(run_id)
-        return "" if run is None else " ".join((*run.tags, run.note))
+    def _notes(self) -> dict[str, str]:
+        """Words of the user on runs: tags and notes."""
+        if not self.words:
+            return {}
+        return {
+            run.run_id: " ".join((*run.tags, run.note))
+            for run in self._store.runs.values()
+            if run.tags or run.note
+        }
 
     def _note_evaluation(self, run: RunView) -> None:
         if run.state.is_final:

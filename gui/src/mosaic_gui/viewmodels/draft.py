@@ -165,6 +165,12 @@ class DraftModel(QObject):
         return self.draft.differences() if self.draft else []
 
     @property
+    def begins_with(self) -> str:
+        """The checkpoint that the draft begins with; empty: none."""
+        name = start_parameter(self.draft.algorithm) if self.draft is not None else ""
+        return self.text(ARGUMENT, name).strip() if name else ""
+
+    @property
     def copyable(self) -> list[RunView]:
         """Runs that the form can be filled from, the newest first."""
         known = {

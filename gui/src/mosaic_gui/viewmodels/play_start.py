@@ -115,7 +115,9 @@ class PlayStartModel(CheckpointChoice):
 
     def _agent_obstacle(self) -> str:
         if not self.run_id:
-            return tr("No agent has left a checkpoint in this environment yet.")
+            none = tr("No agent has left a checkpoint in this environment yet.")
+            try_one = tr("Choose one that was trained elsewhere, to try it here.")
+            return f"{none} {try_one}" if self.others else none
         if not self.checkpoints:
             return tr("This run has no checkpoint that is still there.")
         return ""

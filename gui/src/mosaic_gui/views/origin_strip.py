@@ -1,7 +1,8 @@
-"""The run that the form was copied from, and what differs from it."""
+"""The run that the form was copied from with what differs from it, and the checkpoint that it begins with."""
 
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from mosaic_gui.state.checkpoint_texts import start_words
 from mosaic_gui.state.edit_history import SpecDiff
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.viewmodels.draft import DraftModel
@@ -11,7 +12,7 @@ MOST_SHOWN = 8
 
 
 class OriginStrip(QWidget):
-    """Names the origin of a copy; hidden otherwise."""
+    """Names the origin of a copy, and says what a checkpoint brings along; hidden where there is neither."""
 
     def __init__(self, model: DraftModel) -> None:
         super().__init__()
@@ -41,9 +42,13 @@ class OriginStrip(QWidget):
     def refresh(self) -> None:
         """The differences as they are now."""
         draft = self._model.draft
-        origin = draft.origin if draft else None
-        self.setVisible(origin is not None)
+        origin, begins = draft.origin if draft else None, self._model.begins_with
+        self.setVisible(origin is not None or bool(begins))
+        self.forget.setVisible(origin is not None)
+        start = start_words(draft.algorithm) if draft is not None and begins else ""
         if origin is None:
+            self._title.set_whole(tr("Begins with {checkpoint}", checkpoint=begins))
+            self._words.setText(start)
             return
         self._title.set_whole(tr("Copy of {run}", run=origin.name or origin.run_id))
         found = self._model.differences
@@ -53,7 +58,8 @@ class OriginStrip(QWidget):
         lines = [" · ".join(parts)] if parts else []
         if origin.lost:
             lines.append(tr("Not known here any more: {names}", names=", ".join(origin.lost)))
-        self._words.setText("\n".join(lines) or tr("No differences yet: this repeats the run."))
+        lines = lines or [tr("No differences yet: this repeats the run.")]
+        self._words.setText("\n".join([*lines, start] if start else lines))
 
     def _word(self, one: SpecDiff) -> str:
         empty = tr("none")

@@ -228,6 +228,7 @@ class PlayPage(VisibilityFrame):
         inside.setMaximumWidth(AGENT_WIDTH)
         self.runs.setObjectName("play.agent.run")
         self.runs.setAccessibleName(tr("Run"))
+        self.runs.setPlaceholderText(tr("Choose a run"))
         self.runs.setMinimumContentsLength(12)
         self.runs.setSizeAdjustPolicy(
             CalmCombo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
