@@ -9,8 +9,9 @@ import pytest
 from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic
 
 from mosaic_cli.comparing.plan import comparison_of
-from mosaic_cli.comparing.returns import ActorRecord, environment_notes, pairing_notes, recorded
 from mosaic_cli.errors import ValueRefused
+from mosaic_client.comparing.errors import ComparisonRefused
+from mosaic_client.comparing.returns import ActorRecord, environment_notes, pairing_notes, recorded
 from mosaic_contracts.comparison_words import estimate_text
 from mosaic_contracts.comparisons import ActorReturns, Estimate
 
@@ -135,8 +136,8 @@ def test_recorded_episodes_are_paired_by_their_seeds(
     starts = [start(seed, number, f"h{seed}") for number, seed in enumerate(seeds)]
     answers[f"{OF_RUN}/events"] = {"events": starts, "cursor": "x", "has_more": False}
     answers[f"{OF_RUN}/artifacts"] = []
-    from mosaic_cli.comparing.actors import find_actors
     from mosaic_cli.target import open_client
+    from mosaic_client.comparing.actors import find_actors
 
     plan = comparison_of([RUN_ID, "random"], {"episodes": 4})
     with open_client() as client:
@@ -205,13 +206,13 @@ def test_trainings_are_grouped_by_what_differs(answers: Answers, mosaic: Mosaic)
     answers[f"{OF_RUN}/episodes"] = {"episodes": rows}
     answers[f"/api/v1/runs/{OTHER}/episodes"] = {"episodes": rows[:1]}
     answers["/api/v1/runs"] = {"runs": []}
-    from mosaic_cli.comparing.trainings import training_document, trainings
     from mosaic_cli.target import open_client
+    from mosaic_client.comparing.trainings import find_trainings, training_document
 
     with open_client() as client:
-        runs = trainings(client, [RUN_ID, OTHER], [])
+        runs = find_trainings(client, [RUN_ID, OTHER], [])
         document = training_document(client, runs, {"": 3.0}, {})
-        with pytest.raises(ValueRefused, match="There is CartPole-v1"):
+        with pytest.raises(ComparisonRefused, match="There is CartPole-v1"):
             training_document(client, runs, {"Acrobot-v1": 3.0}, {})
     first, second = document.groups
     assert (first.name, second.name) == ("ppo gamma=default", "ppo gamma=0.9")

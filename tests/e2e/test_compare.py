@@ -30,6 +30,41 @@ def compared(stack: StackUnderTest, *words: str) -> dict[str, Any]:
     return result
 
 
+def result_of_comparer(stack: StackUnderTest, trained: RunView, folder: Path) -> dict[str, Any]:
+    """What the program that a window starts makes of the same actors: each episode has its place."""
+    plan = {
+        "actors": [{"run": trained.run_id, "name": "newest"}, f"{trained.run_id}@best", "random"],
+        "episodes": 6,
+        "seed": 5,
+        "score_range": {"high": 500},
+    }
+    with stack.client() as client:
+        at = client.location
+        order = {
+            "stack": {"url": at.url, "token": at.token},
+            "comparison": {"kind": "policies", "plan": plan},
+            "folder": str(folder),
+        }
+    python = str(VENVS / "analysis" / "bin" / "python")
+    with subprocess.Popen(
+        [python, "-I", "-m", "mosaic_analysis.comparer"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        program.stdin.write(json.dumps(order) + "\n")
+        program.stdin.flush()
+        lines = [json.loads(line) for line in program.stdout]
+    assert all(row["is_reused"] for row in lines[0]["progress"])
+    assert (folder / "picture-dark.png").is_file()
+    result: dict[str, Any] = lines[-1]["policies"]
+    places = [actor["places"] for actor in result["document"]["actors"]]
+    assert places == [[[1, 0, n] for n in range(6)]] * 3
+    return result
+
+
 def test_two_checkpoints_and_chance_on_equal_seeds(
     stack: StackUnderTest, trained: RunView, tmp_path: Path
 ) -> None:
@@ -55,6 +90,7 @@ def test_two_checkpoints_and_chance_on_equal_seeds(
     again = compared(stack, str(file))
     assert [actor["is_reused"] for actor in again["document"]["actors"]] == [True] * 3
     assert again["pairs"] == result["pairs"]
+    assert result_of_comparer(stack, trained, tmp_path / "window")["pairs"] == result["pairs"]
     other = compared(stack, trained.run_id, given["random"]["run_id"], "-n", "6", "--seed", "5")
     assert other["pairs"][0]["mean_difference"] == result["pairs"][1]["mean_difference"]
 

@@ -19,7 +19,7 @@ FORBIDDEN = {
     "scheduler": {"fastapi", "optuna", "gymnasium", "tensorboard"},
     "gui": {"nats-py", "fastapi", "docker", "gymnasium", "httpx"},
     "exporter": {"nats-py", "fastapi", "docker", "torch"},
-    "analysis": {"nats-py", "fastapi", "docker", "torch", "httpx", "pandas"},
+    "analysis": {"nats-py", "fastapi", "docker", "torch", "pandas"},
     "recorder": {"fastapi", "docker", "gymnasium", "tensorboard"},
     "worker_cleanrl": {"docker", "fastapi", "gym"},
     "worker_play": {"docker", "fastapi", "structlog", "gym"},

@@ -23,7 +23,7 @@ BELOW = {
     "recorder": ("base", "contracts", "servicekit", "store"),
     "gui": ("base", "contracts"),
     "exporter": ("base", "contracts", "client"),
-    "analysis": ("base", "contracts"),
+    "analysis": ("base", "contracts", "client"),
 }
 OWN: dict[str, set[str]] = {
     "base": set(),

@@ -9,7 +9,6 @@ from typing import NoReturn
 
 from pydantic import ValidationError
 
-from mosaic_base.atomic import atomic_file, replace_file
 from mosaic_contracts.comparisons import (
     ActorsDocument,
     ActorsResult,
@@ -22,7 +21,6 @@ from mosaic_contracts.comparisons import (
 from mosaic_contracts.fault import fault_place, fault_text
 
 _FAILED = 1
-RESULT, MARKDOWN, LATEX, PICTURES = "result.json", "table.md", "table.tex", ("picture.svg", "picture.png")  # fmt: skip
 
 
 def main() -> None:
@@ -36,6 +34,8 @@ def main() -> None:
             folder.mkdir(parents=True, exist_ok=True)
         result = _analyse(document)
         if folder is not None and not isinstance(result, SamenessResult):
+            from mosaic_analysis.files import write_files  # takes half a second to import
+
             write_files(result, folder)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
@@ -43,23 +43,6 @@ def main() -> None:
     except OSError as error:
         _fail(f"{error.filename or folder} cannot be written ({error.strerror or error}).")
     _say(result=json.loads(result.model_dump_json()))
-
-
-def write_files(result: ActorsResult | TrainingResult, folder: Path) -> None:
-    """Write result, tables and picture into a folder; files of these names are replaced.
-
-    Raises:
-        OSError: a file cannot be written.
-    """
-    from mosaic_analysis.pictures import draw  # takes half a second to import
-    from mosaic_analysis.tables import latex, markdown
-
-    replace_file(folder / RESULT, result.model_dump_json(indent=2) + "\n")
-    replace_file(folder / MARKDOWN, markdown(result))
-    replace_file(folder / LATEX, latex(result))
-    for name in PICTURES:
-        with atomic_file(folder / name) as draft:
-            draw(result, draft, Path(name).suffix.removeprefix("."))
 
 
 def _analyse(

@@ -26,6 +26,19 @@ _STYLE: Any = {
     "grid.alpha": 0.3,
     "svg.hashsalt": "mosaic",
 }
+_DARK_STYLE: Any = {
+    "figure.facecolor": "#161B22",
+    "axes.facecolor": "#161B22",
+    "axes.edgecolor": "#6E7681",
+    "axes.labelcolor": "#E6EDF3",
+    "text.color": "#E6EDF3",
+    "xtick.color": "#C9D1D9",
+    "ytick.color": "#C9D1D9",
+    "grid.color": "#6E7681",
+}
+"""A dark ground, on which the colours of the actors have enough contrast, too."""
+_INK, _DARK_INK = "#222222", "#E6EDF3"
+_FAULT, _DARK_FAULT = "#B00000", "#FF8A80"
 _PIXELS_PER_INCH = 200
 _BELOW = 0.2
 """Distance of the single returns from the interval above them."""
@@ -33,15 +46,18 @@ _COLUMNS = 3
 """Most curves' panels in a row."""
 
 
-def draw(result: ActorsResult | TrainingResult, target: Path, form: str) -> None:
+def draw(
+    result: ActorsResult | TrainingResult, target: Path, form: str, *, dark: bool = False
+) -> None:
     """Write the picture of a result.
 
     Args:
         result: what is drawn.
         target: file to write.
         form: `svg`, `png` or another format of matplotlib.
+        dark: whether it has a dark ground.
     """
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(_STYLE | (_DARK_STYLE if dark else {})):
         figure = _actors(result) if isinstance(result, ActorsResult) else _trainings(result)
         metadata: dict[str, Any] = {"Date": None} if form == "svg" else {}
         figure.savefig(target, format=form, dpi=_PIXELS_PER_INCH, metadata=metadata)
@@ -59,7 +75,7 @@ def _actors(result: ActorsResult) -> Figure:
     _rows(returns, [actor.name for actor in result.actors])
     returns.set(title=result.environment, xlabel="return: each episode, and IQM with its interval")
     for row, pair in enumerate(result.pairs):
-        color = "#888888" if pair.higher is None else "#222222"
+        color = "#888888" if pair.higher is None else _ink()
         _interval(differences, row, pair.mean_difference, color)
         _interval(chances, row, pair.improvement, color)
     differences.axvline(0, color="#888888", linewidth=1)
@@ -99,6 +115,14 @@ def _curve(axes: Axes, curve: LearningCurve, color: str) -> None:
         axes.fill_between(curve.steps, *ends, color=color, alpha=0.2, linewidth=0)
 
 
+def _is_dark() -> bool:
+    return bool(mpl.rcParams["text.color"] == _DARK_INK)
+
+
+def _ink() -> str:
+    return _DARK_INK if _is_dark() else _INK
+
+
 def _interval(axes: Axes, row: int, found: Estimate, color: str) -> None:
     if found.value is None:
         return
@@ -117,4 +141,4 @@ def _say_notes(figure: Figure, notes: Sequence[str]) -> None:
     """Too few seeds and the like are in the picture too, for it travels without its table."""
     few = [note for note in notes if note.startswith("Too few")]
     if few:
-        figure.supxlabel("\n".join(few), fontsize=7, color="#B00000")
+        figure.supxlabel("\n".join(few), fontsize=7, color=_DARK_FAULT if _is_dark() else _FAULT)

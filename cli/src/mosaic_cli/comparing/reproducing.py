@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mosaic_cli.comparing.returns import config_of
-from mosaic_cli.comparing.trainings import metric_points
 from mosaic_cli.output import json_line
 from mosaic_client import Client
+from mosaic_client.comparing.returns import config_of
+from mosaic_client.comparing.trainings import metric_points
 from mosaic_contracts.comparisons import ComparedCheckpoint, DifferingFact
 from mosaic_contracts.runs import RunView
 

@@ -1,5 +1,7 @@
 """`compare`: policies on equal seeds, or trainings over their seeds, with intervals."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mosaic_cli import option
-from mosaic_cli.errors import EvaluationFailed, ValueRefused
+from mosaic_cli.errors import EvaluationFailed, NothingFound, ValueRefused
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, say
 from mosaic_cli.target import open_client
@@ -115,7 +117,7 @@ def compare(
     plan = comparison_of(words, options.fields())
     require_folder(output)
     with open_client() as client:
-        document, failed = _acted(client, plan, again=options.again)
+        document, failed = _gathered(client, plan, again=options.again)
     result = analyse(document, output)
     assert isinstance(result, ActorsResult)  # noqa: S101 - the kind of the document
     if json:
@@ -133,9 +135,10 @@ def _compare_trainings(
     output: Path | None,
     json: bool,
 ) -> None:
-    from mosaic_cli.comparing import trainings as groups
     from mosaic_cli.comparing.analysing import analyse, require_folder
+    from mosaic_cli.comparing.names import find_ids
     from mosaic_cli.comparing.showing import print_trainings
+    from mosaic_client.comparing.trainings import find_trainings, training_document
     from mosaic_contracts.comparisons import TrainingResult
 
     if options.fields() or options.again:
@@ -143,9 +146,9 @@ def _compare_trainings(
     thresholds = dict(_threshold(text) for text in trainings.threshold or [])
     ranges = dict(_score_range(text) for text in trainings.score_range or [])
     require_folder(output)
-    with open_client() as client:
-        runs = groups.trainings(client, words, trainings.tag or [])
-        document = groups.training_document(client, runs, thresholds, ranges)
+    with open_client() as client, _refusals():
+        runs = find_trainings(client, find_ids(client, words), trainings.tag or [])
+        document = training_document(client, runs, thresholds, ranges)
     result = analyse(document, output)
     assert isinstance(result, TrainingResult)  # noqa: S101 - the kind of the document
     if json:
@@ -183,46 +186,41 @@ def _say_files(output: Path | None) -> None:
         say(f"Written to {output}: result.json, table.md, table.tex, picture.svg, picture.png.")
 
 
-def _acted(
+def _gathered(
     client: "Client", plan: "ComparisonFile", *, again: bool
 ) -> "tuple[ActorsDocument, bool]":
     """Let the actors act. Returns their returns, and whether one of them failed, which is said."""
-    from mosaic_cli.comparing import returns as acts
-    from mosaic_cli.comparing.actors import find_actors
-    from mosaic_cli.comparing.evaluating import evaluate_all
-    from mosaic_contracts.comparisons import ActorsDocument
+    from mosaic_cli.comparing.names import find_named
+    from mosaic_cli.comparing.watching import evaluation_bars, say_going_on, stop_evaluations
+    from mosaic_client.comparing.policies import PolicyComparison
+    from mosaic_client.errors import ClientError
 
-    actors = find_actors(client, plan)
-    sources = [actor.run.run_id for actor in actors if actor.run is not None]
-    configs = [acts.config_of(client, run_id) for run_id in sources]
-    arguments = [config.get("environment_arguments") for config in configs]
-    made_with: dict[str, Any] = next((each for each in arguments if each), {})
-    to_evaluate = [actor for actor in actors if not actor.is_recorded]
-    evaluations = evaluate_all(client, to_evaluate, plan, made_with, again=again)
-    by_name = {each.actor.name: each for each in evaluations}
-    found: list[acts.ActorRecord] = []
-    failed = False
-    for actor in actors:
-        evaluation = by_name.get(actor.name)
-        if evaluation is None:
-            acted: acts.ActorRecord | None = acts.recorded(client, actor, plan)
-            problem = f"no complete episode of it has a seed from {plan.seed} to {plan.seed + plan.episodes - 1}."
-        else:
-            acted = acts.evaluated(client, evaluation)
-            problem = evaluation.problem
-        if acted is None or not acted.returns.returns:
-            failed = True
-            say(f"{actor.name} is left out: {problem}")
-        else:
-            found.append(acted)
-    if len(found) < 2:
-        raise EvaluationFailed("Fewer than two actors have returns, so that nothing is compared.")
-    notes = [note for acted in found for note in acted.notes]
-    notes += acts.pairing_notes(found) + acts.environment_notes(found)
-    document = ActorsDocument(
-        environment=actors[0].environment,
-        actors=[acted.returns for acted in found],
-        score_range=plan.score_range,
-        notes=notes,
-    )
-    return document, failed
+    comparison = PolicyComparison(find_named(client, plan), again)
+    try:
+        with _refusals(), evaluation_bars(plan.episodes) as bars:
+            document = comparison.gather(client, bars)
+    except KeyboardInterrupt:
+        stop_evaluations(client, comparison.evaluations)
+        raise
+    except ClientError:
+        say_going_on(comparison.evaluations)
+        raise
+    finally:
+        for words in comparison.left_out:
+            say(words)
+    return document, bool(comparison.left_out)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn what is wrong with a comparison into faults with an exit code."""
+    from mosaic_client.comparing.errors import ComparisonRefused, NoReturns, NothingToCompare
+
+    try:
+        yield
+    except ComparisonRefused as error:
+        raise ValueRefused(str(error)) from error
+    except NoReturns as error:
+        raise EvaluationFailed(str(error)) from error
+    except NothingToCompare as error:
+        raise NothingFound(str(error)) from error

@@ -8,7 +8,6 @@ from rich.text import Text
 from mosaic_cli import option
 from mosaic_cli.checkpoint_names import find_checkpoint
 from mosaic_cli.errors import EvaluationFailed, RunNotFound, ValueRefused
-from mosaic_cli.evaluations import random_spec, read_result
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.human_play import is_environment
 from mosaic_cli.output import emit, err, out, say
@@ -16,6 +15,7 @@ from mosaic_cli.reference import find_run
 from mosaic_cli.target import open_client
 from mosaic_cli.wording import number, plural
 from mosaic_client import light
+from mosaic_client.evaluations import random_spec, read_result
 
 if TYPE_CHECKING:
     from mosaic_client import Client

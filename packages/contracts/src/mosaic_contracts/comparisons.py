@@ -106,6 +106,8 @@ class ActorReturns(PeerModel):
     returns: list[float]
     seeds: list[int] = Field(default_factory=list)
     """Seed of each episode; empty: the episodes have no seeds that others share."""
+    places: list[tuple[int, int, int]] = Field(default_factory=list)
+    """Attempt, sub-environment and number of each episode in its run; empty: not known."""
     run_id: str | None = None
     """Run whose episodes these are."""
     checkpoint: str | None = None
@@ -118,6 +120,8 @@ class ActorReturns(PeerModel):
     def _has_a_seed_each(self) -> Self:
         if self.seeds and len(self.seeds) != len(self.returns):
             raise ValueError("give a seed for each return, or none")
+        if self.places and len(self.places) != len(self.returns):
+            raise ValueError("give a place for each return, or none")
         return self
 
 

@@ -4,9 +4,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from mosaic_cli.errors import NothingFound, ValueRefused
-from mosaic_cli.reference import find_run
-from mosaic_client import Client
+from mosaic_client.client import Client
+from mosaic_client.comparing.errors import ComparisonRefused, NothingToCompare
 from mosaic_contracts.choices import RunKind
 from mosaic_contracts.comparisons import (
     ScoreRange,
@@ -22,20 +21,26 @@ RETURNS = "charts/episodic_return"
 _MOST_POINTS = 100_000
 
 
-def trainings(client: Client, words: Sequence[str], tags: Sequence[str]) -> list[RunView]:
+def find_trainings(client: Client, run_ids: Sequence[str], tags: Sequence[str]) -> list[RunView]:
     """Find the runs that are named, or have all tags.
 
+    Args:
+        client: of the stack.
+        run_ids: whole ids.
+        tags: tags; empty: none is asked for.
+
+    Returns:
+        The runs, each once.
+
     Raises:
-        RunNotFound: a run does not exist.
-        ValueRefused: it is no training.
-        NothingFound: no training has these tags.
+        RunUnknown: a run does not exist.
+        ComparisonRefused: it is no training.
+        NothingToCompare: no training has these tags.
     """
-    runs = {
-        run.run_id: run for run in (client.run(find_run(client, word).run_id) for word in words)
-    }
+    runs = {run.run_id: run for run in map(client.run, run_ids)}
     for run in runs.values():
         if run.spec.kind is not RunKind.TRAIN:
-            raise ValueRefused(
+            raise ComparisonRefused(
                 f"{run.run_id} is a run of kind {run.spec.kind.value}, no training. Leave --training out to compare "
                 "policies."
             )
@@ -43,7 +48,7 @@ def trainings(client: Client, words: Sequence[str], tags: Sequence[str]) -> list
         found = client.each_run(kind=RunKind.TRAIN.value, tag=list(tags))
         runs |= {run.run_id: run for run in found}
     if not runs:
-        raise NothingFound(
+        raise NothingToCompare(
             "No training has these tags. `./mosaic ps --kind train --tag TAG` lists them."
             if tags
             else "Name trainings, or give --tag."
@@ -60,13 +65,13 @@ def training_document(
     """Return the groups of these runs with their episodes; what is left out is in the notes.
 
     Raises:
-        NothingFound: no run recorded an episode.
-        ValueRefused: a threshold or a range is of an environment that no run has.
+        NothingToCompare: no run recorded an episode.
+        ComparisonRefused: a threshold or a range is of an environment that no run has.
     """
     environments = {run.spec.environment for run in runs}
     for name in (*thresholds, *score_ranges):
         if name and name not in environments:
-            raise ValueRefused(
+            raise ComparisonRefused(
                 f"No run is in {name!r}. There is {', '.join(sorted(environments))}."
             )
     names = _group_names(runs)
@@ -82,7 +87,7 @@ def training_document(
         found = TrainingRun(run_id=run.run_id, seed=run.spec.seed, steps=steps, returns=returns)
         grouped.setdefault((names[run.run_id], run.spec.environment), []).append(found)
     if not grouped:
-        raise NothingFound(f"No complete episode was recorded. {' '.join(notes)}")
+        raise NothingToCompare(f"No complete episode was recorded. {' '.join(notes)}")
     notes += _equal_seeds(grouped)
     return TrainingDocument(
         groups=[

@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from mosaic_cli.checkpoint_names import find_checkpoint
-from mosaic_cli.errors import NothingFound, ValueRefused
-from mosaic_cli.reference import find_run
-from mosaic_client import Client
+from mosaic_client.client import Client
+from mosaic_client.comparing.errors import ComparisonRefused, NothingToCompare
 from mosaic_contracts.checkpoint_words import REASON_BEST, CheckpointState
 from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.choices import BEST, LAST, RunKind
@@ -56,10 +54,17 @@ class ComparedActor:
 def find_actors(client: Client, plan: ComparisonFile) -> list[ComparedActor]:
     """Find the actors of a comparison.
 
+    Args:
+        client: of the stack.
+        plan: its actors name runs by their whole ids, and checkpoints by paths, `best` or `last`.
+
+    Returns:
+        The actors in the same order, each with a name of its own.
+
     Raises:
-        RunNotFound: a run does not exist.
-        NothingFound: it has no such checkpoint.
-        ValueRefused: the environments differ.
+        RunUnknown: a run does not exist.
+        NothingToCompare: it has no such checkpoint.
+        ComparisonRefused: the environments differ, or the same actor was named twice.
     """
     found = [_found(client, wish) for wish in plan.actors]
     environment = _environment(found, plan)
@@ -71,30 +76,31 @@ def find_actors(client: Client, plan: ComparisonFile) -> list[ComparedActor]:
 def _found(client: Client, wish: ActorWish) -> ComparedActor:
     if wish.run is None:
         return ComparedActor(RANDOM, "")
-    run = client.run(find_run(client, wish.run).run_id)
+    run = client.run(wish.run)
     if run.spec.kind.plays:
         if wish.checkpoint is not None:
-            raise ValueRefused(
+            raise ComparisonRefused(
                 f"{run.run_id} is a run of kind {run.spec.kind.value}: its recorded episodes are compared, and it "
                 "has no checkpoints. Leave the checkpoint out, or name the run that was trained."
             )
         return ComparedActor("", run.spec.environment, run)
     if run.spec.kind is RunKind.REPLAY:
-        raise ValueRefused(f"{run.run_id} is a replay: compare the run whose episode it shows.")
+        raise ComparisonRefused(
+            f"{run.run_id} is a replay: compare the run whose episode it shows."
+        )
     policy = _policy(client, run, wish.checkpoint or LAST)
     return ComparedActor("", run.spec.environment, run, policy, wish.sampled)
 
 
-def _policy(client: Client, run: RunView, text: str) -> SavedPolicy:
-    """The file that a person means; `best` and `last` as the stack understands them."""
+def _policy(client: Client, run: RunView, path: str) -> SavedPolicy:
+    """The file at a path; `best` and `last` as the stack understands them."""
     found = client.checkpoints(limit=_MOST, run=run.run_id).checkpoints
     rows = {row.path: row for row in found if row.state is CheckpointState.PRESENT}
     if not rows:
-        raise NothingFound(
+        raise NothingToCompare(
             f"Run {run.run_id} has no checkpoint (yet): it saves one at its end, at a stop, and now and "
             "then in between."
         )
-    path = find_checkpoint(client, find_run(client, run.run_id), text)
     if path == LAST:
         row = max(rows.values(), key=lambda each: (each.step or 0, each.t or 0.0))
     elif path == BEST:
@@ -102,8 +108,8 @@ def _policy(client: Client, run: RunView, text: str) -> SavedPolicy:
     elif path in rows:
         row = rows[path]
     else:
-        raise NothingFound(
-            f"{path} of {run.run_id} is not as its run recorded it. Take another checkpoint."
+        raise NothingToCompare(
+            f"{run.run_id} has no file {path} that is as the run recorded it. Take another checkpoint."
         )
     return SavedPolicy(row.path, row.sha256)
 
@@ -113,7 +119,7 @@ def _best(run: RunView, rows: Sequence[CheckpointRow]) -> CheckpointRow:
     rated = [row for row in rows if row.mean_return_20 is not None]
     kept = [row for row in rated if row.reason == REASON_BEST]
     if not rated:
-        raise NothingFound(
+        raise NothingToCompare(
             f"Run {run.run_id} does not say which of its checkpoints is the best: none of them has a mean return. Take "
             "`last`, or name one by its path."
         )
@@ -125,13 +131,15 @@ def _environment(actors: Sequence[ComparedActor], plan: ComparisonFile) -> str:
     named = {actor.run.run_id: actor.environment for actor in actors if actor.run is not None}
     environments = set(named.values()) | ({plan.environment} if plan.environment else set())
     if not environments:
-        raise ValueRefused(
+        raise ComparisonRefused(
             "Random actions alone have no environment: name one with --environment, e.g. CartPole-v1."
         )
     if len(environments) > 1:
         each = ", ".join(f"{run} in {environment}" for run, environment in named.items())
         asked = f" The comparison is in {plan.environment}." if plan.environment else ""
-        raise ValueRefused(f"Actors are compared in one environment of one version: {each}.{asked}")
+        raise ComparisonRefused(
+            f"Actors are compared in one environment of one version: {each}.{asked}"
+        )
     return environments.pop()
 
 
@@ -154,7 +162,7 @@ def _names(actors: Sequence[ComparedActor], wishes: Sequence[ActorWish]) -> list
             names = longer
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise ValueRefused(f"Two actors are the same, or have the same name: {twice}.")
+        raise ComparisonRefused(f"Two actors are the same, or have the same name: {twice}.")
     return names
 
 

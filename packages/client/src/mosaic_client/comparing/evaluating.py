@@ -2,16 +2,15 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from mosaic_cli.comparing.actors import ComparedActor
-from mosaic_cli.evaluations import random_spec, read_result
-from mosaic_cli.output import err, say
-from mosaic_cli.stopping import stop_all
-from mosaic_client import AsyncClient, Client, MosaicProblem, reading
-from mosaic_client.errors import ClientError
+from mosaic_client.async_client import AsyncClient
+from mosaic_client.client import Client
+from mosaic_client.comparing.actors import ComparedActor
+from mosaic_client.errors import MosaicProblem
+from mosaic_client.evaluations import random_spec, read_result
 from mosaic_contracts.comparisons import ComparisonFile
 from mosaic_contracts.evaluations import EvaluationResult
 from mosaic_contracts.live import Events, RunChanged, Snapshot
@@ -29,6 +28,22 @@ class ActorEvaluation:
     is_reused: bool = False
     problem: str = ""
     """Why there is none; empty: there is one."""
+
+
+class EvaluationObserver(Protocol):
+    """Learns how far the evaluations are. Numbers are places in the list that was given to `begun`."""
+
+    def begun(self, evaluations: Sequence[ActorEvaluation]) -> None:
+        """Take the evaluations: started, reused, or with the problem of one that could not be started."""
+        ...
+
+    def moved(self, number: int, run: RunView, episodes: int) -> None:
+        """Take the state of a run, and how many of its episodes have ended."""
+        ...
+
+    def ended(self, number: int, run: RunView, episodes: int) -> None:
+        """Take the end of a run."""
+        ...
 
 
 def find_earlier(
@@ -75,9 +90,11 @@ def evaluate_all(
     actors: Sequence[ComparedActor],
     plan: ComparisonFile,
     options: dict[str, Any],
+    observer: EvaluationObserver,
+    evaluations: list[ActorEvaluation],
     *,
     again: bool,
-) -> list[ActorEvaluation]:
+) -> None:
     """Evaluate the actors; what cannot be started or fails is said in its evaluation.
 
     Args:
@@ -85,32 +102,28 @@ def evaluate_all(
         actors: those without recorded episodes.
         plan: how many episodes, from which seed.
         options: arguments of the environment, for random actions.
+        observer: learns how far it is.
+        evaluations: gets one for each actor, also where this is interrupted, so that the caller can stop them.
         again: whether earlier evaluations are left out.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C. The runs that were started have been stopped.
-        ClientError: the stack does not answer. They go on.
+        ClientError: the stack does not answer. The runs go on.
     """
-    evaluations: list[ActorEvaluation] = []
-    try:
-        for actor in actors:
-            earlier = None if again else find_earlier(client, actor, plan, options)
-            evaluations.append(earlier or _started(client, actor, plan, options))
-        for each in evaluations:
-            if each.is_reused and each.run is not None:
-                say(
-                    f"{each.actor.name}: {each.run.run_id} acted on these seeds before. --again does it again."
-                )
-        waiting = [each for each in evaluations if each.run is not None and not each.is_reused]
-        if waiting:
-            asyncio.run(_follow_all(client, waiting, plan.episodes))
-    except KeyboardInterrupt:
-        _stop(client, evaluations)
-        raise
-    except ClientError:
-        _say_going_on(evaluations)
-        raise
-    return evaluations
+    for actor in actors:
+        earlier = None if again else find_earlier(client, actor, plan, options)
+        evaluations.append(earlier or _started(client, actor, plan, options))
+    observer.begun(evaluations)
+    if any(_is_awaited(each) for each in evaluations):
+        asyncio.run(_follow_all(client, evaluations, observer))
+
+
+def started_runs(evaluations: Sequence[ActorEvaluation]) -> list[str]:
+    """Return the ids of the runs that were started for this comparison."""
+    return [each.run.run_id for each in evaluations if each.run is not None and _is_awaited(each)]
+
+
+def _is_awaited(evaluation: ActorEvaluation) -> bool:
+    return evaluation.run is not None and not evaluation.is_reused
 
 
 def _started(
@@ -130,23 +143,38 @@ def _started(
         )
         return ActorEvaluation(actor, run)
     except MosaicProblem as error:
-        from mosaic_cli.main import problem_text
-
-        return ActorEvaluation(actor, problem=problem_text(error.problem))
+        return ActorEvaluation(actor, problem=_problem_text(error))
 
 
-async def _follow_all(client: Client, waiting: Sequence[ActorEvaluation], episodes: int) -> None:
-    try:
-        with _bars(waiting, episodes) as progress:
-            async with AsyncClient(client.location) as stack, asyncio.TaskGroup() as tasks:
-                for number, evaluation in enumerate(waiting):
-                    tasks.create_task(_follow(stack, evaluation, progress, number))
-    except ExceptionGroup as faults:
-        raise faults.exceptions[0] from faults  # the same for each run: the stack does not answer
+def _problem_text(error: MosaicProblem) -> str:
+    found = error.problem
+    lines = [f"{found.title.rstrip('.')}. {found.detail}".strip()]
+    for field in found.fields:
+        message = str(field.get("message", ""))
+        if message not in lines[0]:
+            lines.append(f"{field.get('where')}: {message}")
+    return " ".join(lines)
+
+
+async def _follow_all(
+    client: Client, evaluations: Sequence[ActorEvaluation], observer: EvaluationObserver
+) -> None:
+    async with AsyncClient(client.location) as stack:
+        tasks = [
+            asyncio.ensure_future(_follow(stack, evaluation, observer, number))
+            for number, evaluation in enumerate(evaluations)
+            if _is_awaited(evaluation)
+        ]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _follow(
-    stack: AsyncClient, evaluation: ActorEvaluation, progress: "_Bars", number: int
+    stack: AsyncClient, evaluation: ActorEvaluation, observer: EvaluationObserver, number: int
 ) -> None:
     assert evaluation.run is not None  # noqa: S101 - the caller chose those that have one
     run_id, done = evaluation.run.run_id, 0
@@ -156,63 +184,9 @@ async def _follow(
                 done += len(item.events)
             elif isinstance(item, Snapshot | RunChanged):
                 evaluation.run = item.run
-            progress.show(number, evaluation.run, done)
+            observer.moved(number, evaluation.run, done)
     evaluation.run = await stack.run(run_id)
-    progress.finish(number, evaluation.run, done)
-
-
-class _Bars:
-    """A bar for each evaluation where there is a terminal, else a line at each end."""
-
-    def __init__(self, bar: Any, evaluations: Sequence[ActorEvaluation], episodes: int) -> None:
-        self._bar, self._names = bar, [each.actor.name for each in evaluations]
-        self._episodes = episodes
-        self._tasks = [bar.add_task("", name=name, total=episodes) for name in self._names]
-
-    def show(self, number: int, run: RunView, done: int) -> None:
-        words = run.state.value
-        if run.state is RunState.QUEUED and run.waiting_reason:
-            words += f": {run.waiting_reason}"
-        text = words if not done else f"{done} of {self._episodes} episodes"
-        self._bar.update(self._tasks[number], completed=done, description=text)
-
-    def finish(self, number: int, run: RunView, done: int) -> None:
-        self.show(number, run, done)
-        if not err.is_terminal:
-            episodes = f"{done} of {self._episodes} episodes"
-            say(f"{self._names[number]}: {run.run_id} {run.state.value}, {episodes}.")
-
-
-@contextmanager
-def _bars(evaluations: Sequence[ActorEvaluation], episodes: int) -> Iterator[_Bars]:
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    columns = (
-        TextColumn("{task.fields[name]}", markup=False),
-        BarColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        yield _Bars(bar, evaluations, episodes)
-
-
-def _stop(client: Client, evaluations: Sequence[ActorEvaluation]) -> None:
-    """Stop the runs that were started."""
-    say("Stopping the evaluations ...")
-    ids = [each.run.run_id for each in evaluations if each.run is not None and not each.is_reused]
-    live = [
-        run for run in (reading.run(client, run_id) for run_id in ids) if not run.state.is_final
-    ]
-    stop_all(client, live)
-
-
-def _say_going_on(evaluations: Sequence[ActorEvaluation]) -> None:
-    ids = [each.run.run_id for each in evaluations if each.run is not None and not each.is_reused]
-    if ids:
-        say(
-            f"The evaluations that were started go on: {', '.join(ids)}. The same command takes the results of those "
-            "that have ended by then."
-        )
+    observer.ended(number, evaluation.run, done)
 
 
 def result_of(client: Client, evaluation: ActorEvaluation) -> EvaluationResult | None:

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mosaic_cli.comparing.actors import ComparedActor
-from mosaic_cli.comparing.evaluating import ActorEvaluation, result_of
-from mosaic_cli.output import json_line
-from mosaic_client import Client
+from mosaic_client.client import Client
+from mosaic_client.comparing.actors import ComparedActor
+from mosaic_client.comparing.evaluating import ActorEvaluation, result_of
+from mosaic_client.evaluations import compact_json
 from mosaic_contracts.comparisons import ActorReturns, ComparisonFile
 
 
@@ -42,6 +42,9 @@ def evaluated(client: Client, evaluation: ActorEvaluation) -> ActorRecord | None
         is_reused=evaluation.is_reused,
     )
     starts, config = _record(client, run.run_id)
+    places = {seed: place for seed, place, _ in starts}
+    if all(seed in places for seed in result.seeds):
+        returns.places = [places[seed] for seed in result.seeds]
     acted = ActorRecord(returns, {seed: digest for seed, _, digest in starts}, config)
     if result.asked is not None and len(result.returns) < result.asked:
         acted.notes.append(
@@ -62,14 +65,17 @@ def recorded(client: Client, actor: ComparedActor, plan: ComparisonFile) -> Acto
     starts, config = _record(client, run_id)
     wanted = range(plan.seed, plan.seed + plan.episodes)
     by_seed: dict[int, float] = {}
+    places: dict[int, tuple[int, int, int]] = {}
     found = ActorReturns(name=actor.name, returns=[], run_id=run_id, is_reused=True)
     acted = ActorRecord(found, config=config)
     for seed, key, digest in starts:
         row = rows.get(key)
         if row is not None and seed in wanted and seed not in by_seed:
             by_seed[seed] = float(row.episode_return or 0.0)
+            places[seed] = key
             acted.starts[seed] = digest
     acted.returns.seeds, acted.returns.returns = list(by_seed), list(by_seed.values())
+    acted.returns.places = list(places.values())
     missing = [seed for seed in wanted if seed not in by_seed]
     if missing and by_seed:
         acted.notes.append(
@@ -103,7 +109,7 @@ def pairing_notes(actors: Sequence[ActorRecord]) -> list[str]:
 def environment_notes(actors: Sequence[ActorRecord]) -> list[str]:
     """Say where environments were made with other arguments, or by other versions of Gymnasium."""
     notes: list[str] = []
-    made = _by_value(actors, lambda config: json_line(config.get("environment_arguments") or {}))
+    made = _by_value(actors, lambda config: compact_json(config.get("environment_arguments") or {}))
     if len(made) > 1:
         each = "; ".join(f"{', '.join(names)}: {value}" for value, names in made.items())
         notes.append(f"The environments were made with different arguments. {each}.")
