@@ -24,9 +24,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="module")
-def stack() -> Iterator[StackUnderTest]:
-    """A whole stack, shared by the tests of one module."""
-    with running_stack() as under_test:
+def stack(request: pytest.FixtureRequest) -> Iterator[StackUnderTest]:
+    """A whole stack, shared by the tests of one module, which may name the workers that it needs as `WORKERS`."""
+    with running_stack(getattr(request.module, "WORKERS", ())) as under_test:
         yield under_test
 
 

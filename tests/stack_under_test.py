@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -35,16 +35,25 @@ command = ["{python}", "-m", "mosaic_workerkit.testing.synthetic"]
 """
 
 
-class StackUnderTest:
-    """One stack with its own MOSAIC_HOME."""
+SERVICES = ("cli", "broker", "recorder", "scheduler", "gateway", "tests")
+"""Environments of every stack; `tests` has the synthetic worker."""
 
-    def __init__(self, home: Path) -> None:
+
+class StackUnderTest:
+    """One stack with its own MOSAIC_HOME.
+
+    Args:
+        home: its data root.
+        venvs: environments of its services and workers; None: all of this checkout.
+    """
+
+    def __init__(self, home: Path, venvs: Path | None = None) -> None:
         self.home = home
         self.environ = {
             **os.environ,
             "MOSAIC_ROOT": str(ROOT),
             "MOSAIC_HOME": str(home),
-            "MOSAIC_VENVS": str(VENVS),
+            "MOSAIC_VENVS": str(venvs or VENVS),
         }
         for name in ("MOSAIC_URL", "MOSAIC_TOKEN_FILE", "MOSAIC_CA_FILE"):
             self.environ.pop(name, None)
@@ -253,11 +262,29 @@ def last_json(text: str) -> dict[str, object]:
     return found
 
 
+def link_environments(folder: Path, *workers: str) -> Path:
+    """Make a folder with the environments of services and of these workers alone; return it.
+
+    To a stack the other workers are not installed. Each scheduler that starts has every installed worker describe
+    itself, which takes more processor time than the rest of its start.
+    """
+    folder.mkdir()
+    for name in (*SERVICES, *workers):
+        (folder / name).symlink_to(VENVS / name)
+    return folder
+
+
 @contextmanager
-def running_stack() -> Iterator[StackUnderTest]:
-    """A whole stack in a folder of its own; nothing of it may be left afterwards."""
-    with tempfile.TemporaryDirectory(prefix="mosaic-test-") as folder:
-        under_test = StackUnderTest(Path(folder))
+def running_stack(workers: Sequence[str] | None = None) -> Iterator[StackUnderTest]:
+    """A whole stack in a folder of its own; nothing of it may be left afterwards.
+
+    Args:
+        workers: environments of the workers that it has next to the synthetic one; None: all of this checkout.
+    """
+    with tempfile.TemporaryDirectory(prefix="mosaic-test-") as made:
+        folder = Path(made)
+        venvs = None if workers is None else link_environments(folder / "venvs", *workers)
+        under_test = StackUnderTest(folder / "home", venvs)
         try:
             under_test.start()
             yield under_test

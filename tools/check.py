@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -23,17 +22,9 @@ SDK = ("base", "contracts", "client", "workerkit", "gymkit")
 """What users import: it runs on Python 3.10 to 3.14."""
 OLDEST_PYTHON = "3.10"
 CACHE = ROOT / "var" / "cache"
-WITH_NUMPY = (
-    "store",
-    "workerkit",
-    "gui",
-    "gateway",
-    "recorder",
-    "worker_cleanrl",
-    "worker_play",
-    "worker_spade",
-)
-"""Components whose types are checked in a row of their own: numpy's stubs are most of the work."""
+OWN_TYPES = ("worker_cleanrl",)
+"""Components with another NumPy and Gymnasium than all others. In one cache mypy would analyse each version again
+after the other."""
 LANES = min(8, max(3, 2 * (os.cpu_count() or 1)))
 """Suites run at once: a suite alone waits for a third of its time, tests-containers for nearly all of it."""
 LONGEST_FIRST = (
@@ -110,52 +101,55 @@ def run_checks() -> Outcome:
     return Outcome(ok=not findings)
 
 
-def types(component: CheckedComponent) -> Outcome:
+def types(component: CheckedComponent) -> CapturedOutcome:
     """Run mypy --strict as the component's own interpreter sees the world; what users import as Python 3.10 too."""
     if not component.sources:
-        return Outcome(ok=True, note="no Python")
-    outcome = _types_on(component, [], component.sources)
+        return Outcome(ok=True, note="no Python"), ""
+    outcome, text = _types_on(component, [], component.sources)
     if component.name in SDK and outcome.ok:
-        return _types_on(component, ["--python-version", OLDEST_PYTHON], ["src"])
-    return outcome
+        outcome, more = _types_on(component, ["--python-version", OLDEST_PYTHON], ["src"])
+        text += more
+    return outcome, text
 
 
-def _types_on(component: CheckedComponent, options: list[str], sources: list[str]) -> Outcome:
+def _types_on(
+    component: CheckedComponent, options: list[str], sources: list[str]
+) -> CapturedOutcome:
     command = [str(HERE / "mypy"), "--config-file", str(ROOT / "pyproject.toml")]
     command += ["--python-executable", str(component.python)]
     command += ["--cache-dir", str(CACHE / "mypy" / types_row(component)), *options, *sources]
     base = "src" if (component.folder / "src").is_dir() else "."
     env = {**os.environ, "MYPYPATH": base}
     ended = subprocess.run(command, cwd=component.folder, env=env, text=True, capture_output=True)
-    # in one piece: another component may be checked at the same time
-    print(
-        " ".join([f"{component.name}:", *options, (ended.stdout + ended.stderr).strip()]),
-        flush=True,
-    )
-    return Outcome(ok=ended.returncode == 0)
+    said = " ".join([f"{component.name}:", *options, (ended.stdout + ended.stderr).strip()])
+    return Outcome(ok=ended.returncode == 0), f"{said}\n"
 
 
 def types_row(component: CheckedComponent) -> str:
-    """Name of the components that share a cache of mypy with this one."""
-    return "numpy" if component.name in WITH_NUMPY else "plain"
+    """Name of the components that share a cache of mypy with this one, and are checked one after the other.
 
-
-def types_of(components: list[CheckedComponent]) -> Outcome:
-    """Run mypy over several components, in two rows at once.
-
-    In a row what components have in common is analysed once: mypy compares files by their content, so that the same
-    package in another environment is found in the cache.
+    What they have in common is analysed once: mypy compares files by their content, so that the same package in another
+    environment is found in the cache.
     """
+    return component.name if component.name in OWN_TYPES else "shared"
+
+
+def types_steps(
+    components: list[CheckedComponent],
+) -> list[tuple[str, Callable[[], CapturedOutcome]]]:
+    """One step for each row of components whose types are checked one after the other."""
     rows: dict[str, list[CheckedComponent]] = {}
     for component in components:
         rows.setdefault(types_row(component), []).append(component)
+    return [(f"types {name}", partial(types_of, row)) for name, row in rows.items()]
 
-    def wrong_in(row: list[CheckedComponent]) -> list[str]:
-        return [component.name for component in row if not types(component).ok]
 
-    with ThreadPoolExecutor(2) as pool:
-        wrong = [name for names in pool.map(wrong_in, rows.values()) for name in names]
-    return Outcome(ok=not wrong, note=f"wrong: {', '.join(wrong)}" if wrong else "")
+def types_of(components: list[CheckedComponent]) -> CapturedOutcome:
+    """Run mypy over several components, one after the other."""
+    checked = [(component.name, *types(component)) for component in components]
+    wrong = [name for name, outcome, _ in checked if not outcome.ok]
+    note = f"wrong: {', '.join(wrong)}" if wrong else ""
+    return Outcome(ok=not wrong, note=note), "".join(text for _, _, text in checked)
 
 
 def test_components(components: list[CheckedComponent], arguments: list[str]) -> Summary:
@@ -163,7 +157,7 @@ def test_components(components: list[CheckedComponent], arguments: list[str]) ->
     summary = Summary()
     folders = [str(component.folder.relative_to(ROOT)) for component in components]
     summary.step("lint", partial(lint, folders))
-    summary.step("types", partial(types_of, components))
+    summary.steps_at_once(types_steps(components), LANES)
     for component in components:
         if component.sources:
             summary.step(f"tests {component.name}", partial(run_tests, component, arguments))
@@ -171,14 +165,14 @@ def test_components(components: list[CheckedComponent], arguments: list[str]) ->
 
 
 def test_everything(arguments: list[str]) -> Summary:
-    """Check the whole checkout, what is quick first, so that a wrong type shows within a minute."""
+    """Check the whole checkout: what is quick first, then types together with the tests, so that no core is idle."""
     summary = Summary()
     summary.step("lint", partial(lint, ["."]))
     summary.step("imports", imports)
     summary.step("checks", run_checks)
     components = [component for component in all_components() if component.sources]
-    summary.step("types", partial(types_of, components))
-    summary.steps_at_once(suites_of(components, arguments), LANES)
+    steps = [*types_steps(components), *suites_of(components, arguments)]
+    summary.steps_at_once(steps, LANES)
     return summary
 
 
@@ -211,7 +205,7 @@ def test_changed(arguments: list[str]) -> Summary:
     changed = changed_files(BASE)
     touched = [c for c in components if any(c.folder in path.parents for path in changed)]
     if touched:
-        summary.step("types", partial(types_of, touched))
+        summary.steps_at_once(types_steps(touched), LANES)
     affected = affected_tests(components, changed)
     chosen = within_budget(components, affected)
     steps = [
@@ -270,8 +264,11 @@ def main(verb: str, *words: str) -> int:
     elif verb == "imports":
         outcomes = [imports()]
     else:
-        components = named_components(names) if names else all_components()
-        outcomes = [types_of(components)]
+        summary = Summary()
+        summary.steps_at_once(
+            types_steps(named_components(names) if names else all_components()), LANES
+        )
+        return 0 if summary.ok else 1
     return 0 if all(outcome.ok for outcome in outcomes) else 1
 
 

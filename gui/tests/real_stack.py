@@ -35,9 +35,9 @@ def absent(*rooms: str) -> str:
 class RealStack:
     """One stack, its command line, its API and its processes."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, venvs: Path) -> None:
         self.home = home
-        roots = {"MOSAIC_HOME": str(home), "MOSAIC_ROOT": str(ROOT), "MOSAIC_VENVS": str(VENVS)}
+        roots = {"MOSAIC_HOME": str(home), "MOSAIC_ROOT": str(ROOT), "MOSAIC_VENVS": str(venvs)}
         self.environ = os.environ | roots
         (home / "workers.d").mkdir()
         (home / "workers.d" / "synthetic.toml").write_text(MANIFEST)
@@ -119,9 +119,19 @@ class RealStack:
 
 
 @contextmanager
-def real_stack(home: Path) -> Iterator[RealStack]:
-    """A stack that is up, and gone with its folder behind the block."""
-    stack = RealStack(home)
+def real_stack(home: Path, *workers: str) -> Iterator[RealStack]:
+    """A stack that is up, and gone with its folder behind the block.
+
+    Args:
+        home: its data root.
+        workers: environments of the workers that it has next to the synthetic one. The others are not installed to
+            it, for each that is describes itself at the start, which takes most of that start's processor time.
+    """
+    venvs = home.with_name(f"{home.name}-venvs")
+    venvs.mkdir()
+    for name in (*SERVICES, "workerkit", *workers):
+        (venvs / name).symlink_to(VENVS / name)
+    stack = RealStack(home, venvs)
     stack.mosaic("up", "-d")
     try:
         yield stack

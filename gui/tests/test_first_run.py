@@ -29,7 +29,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A data root with a stack of its own."""
-    with real_stack(tmp_path_factory.mktemp("stack")) as made:
+    with real_stack(tmp_path_factory.mktemp("stack"), "worker_cleanrl") as made:
         yield made.home
 
 

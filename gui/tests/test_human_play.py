@@ -29,7 +29,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealStack]:
     """A stack of its own."""
-    with real_stack(tmp_path_factory.mktemp("stack")) as made:
+    with real_stack(tmp_path_factory.mktemp("stack"), "worker_play") as made:
         yield made
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from stack_under_test import StackUnderTest
+from stack_under_test import StackUnderTest, link_environments
 
 from mosaic_contracts.stack_files import SCHEDULER_DB, TELEMETRY_DB
 
@@ -16,8 +16,9 @@ pytestmark = pytest.mark.timeout(180)
 @pytest.fixture(scope="module")
 def used() -> Iterator[StackUnderTest]:
     """A stack that was up once and is down."""
-    with tempfile.TemporaryDirectory(prefix="mosaic-test-") as folder:
-        stack = StackUnderTest(Path(folder))
+    with tempfile.TemporaryDirectory(prefix="mosaic-test-") as made:
+        folder = Path(made)
+        stack = StackUnderTest(folder / "home", link_environments(folder / "venvs"))
         stack.start()
         stack.stop()
         yield stack

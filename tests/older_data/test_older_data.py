@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stack_under_test import StackUnderTest
+from stack_under_test import StackUnderTest, link_environments
 
 HERE = Path(__file__).parent
 
@@ -17,10 +17,11 @@ HERE = Path(__file__).parent
 def stack(request: pytest.FixtureRequest) -> Iterator[StackUnderTest]:
     """This version's stack on the data root of an older one."""
     with tempfile.TemporaryDirectory(prefix="mosaic-test-") as folder:
-        home = Path(folder)
+        home = Path(folder) / "home"
         with tarfile.open(request.param) as archive:
             archive.extractall(home, filter="data")
-        under_test = StackUnderTest(home)
+        venvs = link_environments(Path(folder) / "venvs", "worker_cleanrl")
+        under_test = StackUnderTest(home, venvs)
         try:
             under_test.start()
             yield under_test

@@ -18,7 +18,14 @@ from pathlib import Path
 
 import pytest
 from remote.programs import Programs, free_port
-from stack_under_test import ROOT, VENVS, StackUnderTest, last_json, until
+from stack_under_test import (
+    ROOT,
+    VENVS,
+    StackUnderTest,
+    last_json,
+    link_environments,
+    until,
+)
 
 from mosaic_contracts import stack as names
 
@@ -124,7 +131,8 @@ def opens_without_token(link: str, content: bytes, context: ssl.SSLContext | Non
 def elsewhere() -> Iterator[Elsewhere]:
     """A stack with a TLS door on all addresses, and a finished run with a large file."""
     with tempfile.TemporaryDirectory(prefix="mosaic-test-") as folder:
-        stack, tls_port = StackUnderTest(Path(folder) / "lab"), free_port()
+        venvs = link_environments(Path(folder) / "venvs")
+        stack, tls_port = StackUnderTest(Path(folder) / "lab", venvs), free_port()
         stack.environ |= {
             "MOSAIC_BIND": "0.0.0.0",  # noqa: S104
             "MOSAIC_TLS": "self",

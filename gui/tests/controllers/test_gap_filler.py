@@ -81,8 +81,10 @@ def test_a_run_is_opened_again_when_the_store_has_skipped_events(net: Healed) ->
 def test_it_is_requested_where_nothing_is_reported(qtbot: QtBot, net: Healed) -> None:
     """A run that does not move sends no record by itself, so it is asked for; once it is whole nobody asks any more."""
     net.miss()
-    qtbot.waitUntil(lambda: len(net.api.replies) == 1)
-    net.api.replies[0].succeed(net.has(7))
+    # a second request may follow before the first one is seen here
+    qtbot.waitUntil(lambda: bool(net.api.replies))
+    for reply in net.api.replies:
+        reply.succeed(net.has(7))
     assert net.opened == [RUN]
     qtbot.waitUntil(lambda: not net.filler._timer.isActive())
 

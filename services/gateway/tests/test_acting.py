@@ -121,13 +121,14 @@ async def test_a_burst_goes_in_order_and_loses_nothing(
         run.may_answer.clear()
         for number in range(1, 101):
             await act(socket, run_id, number, "a")
-        first = await run.next()
-        await asyncio.sleep(0.2)
+        requests = [await run.next()]
         run.may_answer.set()
-        rest = [await run.next() for _ in range(2)]
-        numbers = [one.number for each in (first, *rest) for one in each]
-        assert numbers == list(range(1, 101))
-        assert len(rest[0]) <= MAX_INPUTS
+        # a busy gateway may not have read all of them yet
+        while requests[-1][-1].number != 100:
+            requests.append(await run.next())
+        assert [one.number for each in requests for one in each] == list(range(1, 101))
+        assert len(requests) < 100
+        assert max(map(len, requests)) <= MAX_INPUTS
         while (await words(socket))["number"] != 100:
             pass
 

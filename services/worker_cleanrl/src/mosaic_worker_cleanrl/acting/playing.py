@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from itertools import count
 from typing import TYPE_CHECKING
 
+from mosaic_base.imports import large_imports
 from mosaic_contracts.evaluations import EVALUATION_RESULT, EvaluationResult, mean_and_error
 from mosaic_contracts.play import PlayInput
 from mosaic_contracts.spec import RunKind
@@ -87,7 +88,8 @@ def _act(context: TrainContext, plan: ScriptPlan, run: DecisionCount, person: _P
             sys.path.insert(0, str(OLD_GYM_PATH))
             stack.callback(sys.path.remove, str(OLD_GYM_PATH))
         # torch takes seconds to import; the config is sent before.
-        from mosaic_worker_cleanrl.acting.episodes import SeededEpisodes
+        with large_imports():
+            from mosaic_worker_cleanrl.acting.episodes import SeededEpisodes
 
         episodes = SeededEpisodes(context, plan, run, inner)
         loop = PlayLoop(

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from mosaic_base.imports import large_imports
 from mosaic_contracts.spec import RunSpec
 from mosaic_gymkit.drawing import MUJOCO_GL
 from mosaic_worker_cleanrl.algorithm import Script
@@ -62,11 +63,13 @@ def _run_script(
     folder: Path | None,
 ) -> None:
     # torch takes seconds to import; the config is sent before, and `describe` and `check` never pay for it.
-    import torch
+    with large_imports():
+        import torch
+        import torch._dynamo  # the script's first optimizer imports it, for half a second more outside of this block
 
-    from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
-    from mosaic_worker_cleanrl.launch.session import ScriptSession
-    from mosaic_worker_cleanrl.launch.writer_hook import writer_hooks
+        from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
+        from mosaic_worker_cleanrl.launch.session import ScriptSession
+        from mosaic_worker_cleanrl.launch.writer_hook import writer_hooks
 
     torch.set_num_threads(spec.cpus)
     if plan.gl is not None:
