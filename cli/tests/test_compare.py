@@ -271,3 +271,19 @@ def test_a_changed_package_and_thread_count_are_named(mosaic: Mosaic, answers: A
         ("surroundings.threads", "1", "4"),
         ("worker_lock", "aa", "bb"),
     ]
+
+
+def test_a_changed_lock_is_said_with_what_to_do(mosaic: Mosaic, answers: Answers) -> None:
+    """The episodes are equal; the digests are named all the same, and that no earlier lock is installed again."""
+    row = {"attempt": 1, "env": 0, "episode": 0, "length": 9, "return": 9.0, "global_step": 9}
+    for run_id, lock in ((RUN_ID, "a" * 64), (OTHER, "b" * 64)):
+        here = f"/api/v1/runs/{run_id}"
+        answers[here] = RUN | {"run_id": run_id, "worker_lock": lock}
+        answers[f"{here}/episodes"] = {"episodes": [row]}
+        answers[f"{here}/artifacts"] = []
+        answers[f"{here}/events"] = {"events": [], "cursor": "", "has_more": False}
+    code, said, _ = mosaic("reproduce", RUN_ID, "--with", OTHER)
+    assert code == 0
+    assert "identical: 1 episodes" in said
+    assert f"worker_lock: {'a' * 64}; now {'b' * 64}" in said
+    assert "An earlier lock is not installed again." in said

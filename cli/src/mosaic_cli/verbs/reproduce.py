@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from mosaic_contracts.comparisons import ReproductionResult
     from mosaic_contracts.runs import RunView
 
+_OTHER_LOCK = (
+    "The worker's lock has changed since the first run: its packages are those of today. An earlier lock is not "
+    "installed again. To have it, check out the commit whose lock it is (`git log -- services/WORKER/*.lock`), run "
+    "`./mosaic sync WORKER` there, and reproduce with that checkout."
+)
+_OTHER_IMAGE = (
+    "The runs had different images. To use the earlier one, tag it in the engine with the name that the worker's "
+    "`worker.toml` has."
+)
 _CODES = {"identical": ExitCode.DONE, "same": ExitCode.SIMILAR, "different": ExitCode.DIFFERENT}
 
 
@@ -31,7 +40,8 @@ def reproduce(
 
     The new run has the same spec and seed, with the run as its parent. Identical means the return and length of every
     episode and the tensors of every checkpoint. Exit code 0: identical, 8: statistically the same, 7: different.
-    Ctrl-C stops the new run. --json prints a ReproductionResult.
+    Ctrl-C stops the new run. The worker's environment is as it is now: an earlier lock or image is not installed
+    again, and the verdict says where it differs. --json prints a ReproductionResult.
     """
     with open_client() as client:
         first = client.run(find_run(client, run).run_id)
@@ -56,6 +66,8 @@ def _repeated(client: "Client", run: "RunView") -> "RunView":
 
     started = client.retry(run.run_id)
     say(f"Run {started.run_id} repeats {run.run_id}. Ctrl-C stops it.")
+    if run.worker_lock is not None and started.worker_lock != run.worker_lock:
+        say(_OTHER_LOCK)
     try:
         ended = follow_run(client, started, err)
     except KeyboardInterrupt:
@@ -117,9 +129,15 @@ def _print(result: "ReproductionResult") -> None:
         )
     if result.sameness is not None:
         out.print(_test_words(result), soft_wrap=True)
+    changed = {fact.what for fact in result.surroundings}
+    if result.surroundings:
+        out.print("Not the same around the two runs:")
     for fact in result.surroundings:
         there, here = fact.first or "not recorded", fact.second or "not recorded"
         out.print(f"  {fact.what}: {there}; now {here}", soft_wrap=True)
+    for what, words in (("worker_lock", _OTHER_LOCK), ("image", _OTHER_IMAGE)):
+        if what in changed:
+            out.print(words, soft_wrap=True)
     if result.verdict != "identical" and not result.surroundings:
         out.print("Nothing differs in the recorded surroundings.")
 
