@@ -175,6 +175,15 @@ def _redirect(folder: Path) -> None:
     torch.set_num_threads(1)
 
 
+def same(one: Any, other: Any) -> bool:
+    """Whether two states of networks or optimizers hold the same tensors and values."""
+    if isinstance(one, dict):
+        return set(one) == set(other) and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other)
+    return bool(one == other)
+
+
 def read_scalars(folder: Path) -> dict[str, list[tuple[int, float]]]:
     """Return every scalar in the TensorBoard files of a folder by tag: step and float32 value."""
     accumulator = EventAccumulator(str(folder), size_guidance={"scalars": 0})

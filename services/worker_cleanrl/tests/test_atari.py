@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.cases import CASES
 from tests.plays import branch, steps_of
 from tests.real_run import (
     episode_lines,
@@ -16,12 +17,14 @@ from tests.real_run import (
     play,
     run,
     run_bare,
+    same,
     start_child,
     wait_for_event,
 )
 from tests.rebuilding import compare_rebuilt
 
 from mosaic_contracts.spec import RunSpec
+from mosaic_worker_cleanrl.algorithm import SCRIPTS
 from mosaic_worker_cleanrl.environment.atari import GAMES, game_of
 from mosaic_worker_cleanrl.environment.catalog import list_environments
 from mosaic_worker_cleanrl.plan import check_run
@@ -35,21 +38,23 @@ ON_POLICY = {"num_envs": 2, "num_steps": 32, "num_minibatches": 2, "update_epoch
 STEPS = 128
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "environment", "parameters", "networks"),
-    [
-        ("ppo_atari", BREAKOUT, ON_POLICY, ["agent"]),
-        ("ppo_atari_lstm", "PongNoFrameskip-v4", ON_POLICY, ["agent"]),
-        ("dqn_atari", BREAKOUT, OFF_POLICY, ["q_network", "target_network"]),
-        ("c51_atari", "BeamRiderNoFrameskip-v4", OFF_POLICY, ["q_network", "target_network"]),
-        (
-            "sac_atari",
-            BREAKOUT,
-            OFF_POLICY,
-            ["actor", "qf1", "qf2", "qf1_target", "qf2_target"],
-        ),
-    ],
-)
+LEARNS_NOTHING = {"learning_starts": 10_000}
+"""Argument of the scripts that have a replay buffer; the others get a learning rate of 0."""
+SCRIPTS_OF_GAMES: list[tuple[str, str, dict[str, Any], list[str]]] = [
+    ("ppo_atari", BREAKOUT, ON_POLICY, ["agent"]),
+    ("ppo_atari_lstm", "PongNoFrameskip-v4", ON_POLICY, ["agent"]),
+    ("dqn_atari", BREAKOUT, OFF_POLICY, ["q_network", "target_network"]),
+    ("c51_atari", "BeamRiderNoFrameskip-v4", OFF_POLICY, ["q_network", "target_network"]),
+    ("sac_atari", BREAKOUT, OFF_POLICY, ["actor", "qf1", "qf2", "qf1_target", "qf2_target"]),
+]
+
+
+def test_every_script_is_tried() -> None:
+    """Those of games here, all others by `tests/cases.py`: each trains, acts, and begins with its own checkpoint."""
+    assert {script for script, *_ in SCRIPTS_OF_GAMES} | set(CASES) == set(SCRIPTS)
+
+
+@pytest.mark.parametrize(("algorithm", "environment", "parameters", "networks"), SCRIPTS_OF_GAMES)
 def test_each_script_learns_and_can_be_rebuilt(
     tmp_path: Path,
     make_spec: Any,
@@ -58,7 +63,8 @@ def test_each_script_learns_and_can_be_rebuilt(
     parameters: dict[str, Any],
     networks: list[str],
 ) -> None:
-    """A real run learns, saves what it learned, and every frame that the game gave is found again."""
+    """A real run learns, saves what it learned, and every frame that the game gave is found again. What it learned
+    acts, and is where another training begins."""
     spec = make_spec(
         algorithm=algorithm, environment=environment, steps=STEPS, parameters=parameters
     )
@@ -84,6 +90,12 @@ def test_each_script_learns_and_can_be_rebuilt(
     frames = of_type(acted.events, "step")
     assert len(frames) >= 39 * FRAMES_A_STEP
     assert compare_rebuilt(acted.events, environment) == len(frames)
+    idle = LEARNS_NOTHING if parameters is OFF_POLICY else {"learning_rate": 0}
+    fields["parameters"] = {**parameters, **idle, **given}
+    after = run(tmp_path / "second", make_spec(steps=64, **fields))
+    assert after.code == 0, after.stderr
+    path = after.folder / of_type(after.events, "checkpoint")[-1]["path"]
+    assert same(torch.load(path, weights_only=True)["networks"], state["networks"])
 
 
 def test_an_evaluation_plays_whole_games(tmp_path: Path, make_spec: Any) -> None:

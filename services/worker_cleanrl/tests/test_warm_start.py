@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 from tests.cases import CASES
-from tests.real_run import last_checkpoint, run
+from tests.real_run import last_checkpoint, run, same
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.plan import check_run
@@ -33,15 +33,6 @@ def last_state(folder: Path, events: list[dict[str, Any]]) -> tuple[Path, dict[s
     """Path and content of the last checkpoint."""
     path = folder / str(of_type(events, "checkpoint")[-1]["path"])
     return path, torch.load(path, weights_only=True)
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether two states of networks or optimizers hold the same tensors and values."""
-    if isinstance(one, dict):
-        return set(one) == set(other) and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, torch.Tensor):
-        return torch.equal(one, other)
-    return bool(one == other)
 
 
 @pytest.mark.parametrize("algorithm", list(LEARNS_NOTHING))
