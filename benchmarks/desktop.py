@@ -1,6 +1,6 @@
 """The desktop client under load: frames, input, opening a long run, a long list, stop, memory.
 
-    var/venvs/tests/bin/python benchmarks/desktop.py [flood state start open list charts memory]
+    var/venvs/tests/bin/python benchmarks/desktop.py [flood state live start open list charts memory]
         [--platform offscreen xcb] [--seconds S] [--events N]
 
 Method: real stacks, and the program itself (its client, window, connection) in a process of its own, offscreen and in
@@ -12,6 +12,8 @@ which other work on the machine does not disturb); then Stop is clicked. `open`:
 is opened, until a curve is painted and until all charts reach its last step. `list`: 5,000 runs under the wheel.
 `state`: one run reports 20,000 metrics/s of 500 names and ends; how long after the gateway's record says so the
 window's badge says so, how far behind the data was at most, and how much longer the shown time ran than the run.
+`live`: the window watches a CleanRL training of CartPole; from before the worker draws a frame until it is painted, as
+drawing permits and with smooth frames.
 `start`: CPU time of the program from its start to its first paint, without a stack, nine times. `memory`: ten minutes
 of the flood of metrics; what the process has allocated (its anonymous pages) over time, and the slope of its second
 half by least squares, extrapolated to an hour. `charts`: four curves of
@@ -38,12 +40,12 @@ from many_runs import MANIFEST, running
 from past_runs import add_events, add_records
 from warm_stack import VENVS, WarmStack, warm_stack
 
-PARTS = ("flood", "state", "start", "open", "list", "charts", "memory")
+PARTS = ("flood", "state", "live", "start", "open", "list", "charts", "memory")
 RUNS = 4
 RATE = 10_000.0
 MIXES = {"training": 0.1, "metrics": 1.0}
 """Share of metrics among what an episode holds."""
-SECONDS = {"flood": 30.0, "state": 60.0, "memory": 600.0}
+SECONDS = {"flood": 30.0, "state": 60.0, "live": 30.0, "memory": 600.0}
 STATE_RATE, STATE_NAMES = 20_000.0, 500
 STARTS = 9
 LONG = 10_000_000
@@ -75,6 +77,9 @@ def main() -> None:
                     measure_state(stack, platform, seconds["state"])
             if "memory" in options.parts:
                 measure_flood(stack, "metrics", platforms[0], "memory", seconds["memory"])
+    if "live" in options.parts:
+        for platform in platforms:
+            measure_live(platform, seconds["live"])
     if {"open", "list"} & set(options.parts):
         measure_past(options.parts, platforms, options.events)
     if "start" in options.parts:
@@ -127,6 +132,13 @@ def measure_state(stack: WarmStack, platform: str, seconds: float) -> None:
             "thread_cpu_percent": told["thread_cpu_percent"],
         }
     )
+
+
+def measure_live(platform: str, seconds: float) -> None:
+    """A training of CartPole, and the window that watches it."""
+    with warm_stack() as stack:
+        run = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=10**8)
+        tell(client(stack.home, platform, "live", [run.run_id], seconds))
 
 
 def measure_start(platform: str) -> None:

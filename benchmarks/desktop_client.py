@@ -300,9 +300,39 @@ def _slope(looks: list[tuple[float, float]]) -> float:
     return above / below if below else 0.0
 
 
+def live(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) -> Told:
+    """Live frames of a training: from the moment before the worker draws to the end of the painting."""
+    client.navigator.open_runs(runs)
+    stage, model = client.window.watch.stage, client.stage
+    delays: list[float] = []
+    shown = [0]
+
+    def on_painted() -> None:
+        if model.frame is not None and model.frame.number != shown[0]:
+            shown[0] = model.frame.number
+            delays.append(time.time() - model.frame.t_us / 1e6)
+
+    stage.canvas.painted.connect(on_painted)
+    wait(lambda: bool(delays), "the first frame")
+    told: Told = {}
+    pulse.begin()
+    for way in ("as drawing permits", "smooth"):
+        model.set_smooth(way == "smooth")
+        pass_time(SETTLE_S)
+        delays.clear()
+        pass_time(seconds)
+        told[way] = {
+            "painted_per_s": round(len(delays) / seconds, 1),
+            "drawn_to_painted_p50_ms": share(delays, 0.5),
+            "drawn_to_painted_p99_ms": share(delays, 0.99),
+        }
+    return told
+
+
 PARTS: dict[str, Callable[[DesktopClient, Pulse, list[str], float], Told]] = {
     "flood": flood,
     "list": listing,
+    "live": live,
     "memory": memory,
     "open": opening,
     "state": state,

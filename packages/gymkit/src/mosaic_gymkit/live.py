@@ -24,7 +24,7 @@ from mosaic_gymkit.recording import (
 )
 from mosaic_workerkit.frame_channel import FrameChannel, TakeInput
 
-DRAWING_SHARE = 1 / 60
+DRAWING_SHARE = 1 / 80
 """Largest share of the trainer's time that drawing takes, where the viewer did not ask for more."""
 BLACK_FRAMES = 60
 """Black pictures in a row after which a frame says so."""

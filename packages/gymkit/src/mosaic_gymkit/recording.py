@@ -188,8 +188,11 @@ class StepRecorder(EpisodeCounter):
         if self.records:
             done = int(action) if self._is_discrete else encode_value(self._action_form, action)
             batch = self._batch
-            is_plain = type(observation) is np.ndarray and observation.dtype is self._dtype
-            if is_plain and not self.actor:
+            if (
+                not self.actor
+                and type(observation) is np.ndarray
+                and observation.dtype is self._dtype
+            ):
                 # Its bytes now: an environment may use the array again.
                 seen = observation.tobytes()
                 batch.add((self._index, self.episode, length, done, reward, flags, seen))
