@@ -112,6 +112,7 @@ def hostile(answers: Answers) -> Answers:
         f"{OF_RUN}/play": PROBLEM,
         f"{OF_RUN}/fork": PROBLEM,
         f"{OF_RUN}/checkpoints/verify": PROBLEM,
+        "/api/v1/tensorboards": PROBLEM,
         "/api/v1/checkpoints": PROBLEM,
         "/api/v1/queue": {"runs": [ENDED | {"state": "queued", "position": 1}]},
         "/api/v1/workers": {"workers": [WORKER]},
@@ -145,7 +146,7 @@ LINES_OF_VERBS = [
     ("fork", EVIL, "-e", "0", "-k", "0"),
     ("checkpoints",), ("checkpoints", "verify", "last"), ("checkpoints", "verify", EVIL), ("compare", "last", EVIL),
     ("compare", EVIL, "random"), ("compare", "--training", EVIL), ("reproduce", EVIL),
-    ("reproduce", "last", "--with", EVIL),
+    ("reproduce", "last", "--with", EVIL), ("tensorboard", "last", "--no-open"), ("tensorboard", EVIL),
 ]  # fmt: skip
 
 

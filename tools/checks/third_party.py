@@ -30,7 +30,17 @@ OWN: dict[str, set[str]] = {
     "contracts": {"pydantic", "pydantic_core", "msgspec", "typing_extensions"},
     "servicekit": {"nats", "nkeys", "structlog", "pydantic_settings"},
     "store": {"msgspec", "zstandard", "numpy"},
-    "workerkit": {"msgspec", "zstandard", "numpy", "nats", "nkeys", "tomli"},
+    # tensorboard and werkzeug: only in `dashboard`, which a worker calls that has them
+    "workerkit": {
+        "msgspec",
+        "zstandard",
+        "numpy",
+        "nats",
+        "nkeys",
+        "tomli",
+        "tensorboard",
+        "werkzeug",
+    },
     "gymkit": {"gymnasium", "numpy", "simplejpeg", "zstandard", "ale_py", "av"},
     # arrays: only in its extra `notebook`; pictures: in `video` too; pyarrow: only in `parquet`
     "client": {
@@ -51,7 +61,13 @@ OWN: dict[str, set[str]] = {
         "rich",
         "ruamel",
     },  # click is typer's own foundation: its errors are click's
-    "gateway": {"fastapi", "starlette", "uvicorn", "prometheus_client"},  # starlette is FastAPI's
+    "gateway": {
+        "fastapi",
+        "starlette",
+        "uvicorn",
+        "prometheus_client",
+        "httpx",
+    },  # starlette is FastAPI's
     # requests and urllib3: what docker raises
     "scheduler": {"docker", "requests", "urllib3", "psutil", "pynvml"},
     "recorder": set(),

@@ -68,6 +68,7 @@ ENTRIES = (
     _entry(LOOK, "beliefs"),
     _entry(LOOK, "watch", "replay"),
     _entry(LOOK, "replay"),
+    _entry(LOOK, "tensorboard"),
     _entry(LOOK, "export"),
     _entry(LOOK, "artifacts"),
     _group(

@@ -337,6 +337,21 @@ WORDS: dict[str, Words] = {
         },
         arguments=("run",),
     ),
+    "tensorboard": Words(
+        "Open TensorBoard with these runs in the browser.",
+        options={
+            "--no-open": "",
+            "--stop": "",
+            "--json": "",
+            "--url": "any",
+            "--token-file": "any",
+            "--ca-file": "any",
+            "--help": "",
+            "-h": "",
+        },
+        arguments=("run",),
+        endless=True,
+    ),
     "export": Words(
         "Write all recorded events of a run as JSON lines or Parquet, or an episode as a video.",
         options={

@@ -34,6 +34,7 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import (
     CloneOrder,
     Committed,
+    DashboardOrder,
     DeleteRequest,
     ForkOrder,
     ImportOrder,
@@ -55,6 +56,7 @@ from mosaic_contracts.services import (
     WorkerEntries,
     WorkerEntry,
 )
+from mosaic_contracts.spec import RunKind
 from mosaic_contracts.verbs import VERBS
 from mosaic_contracts.wire import BATCH_HEADER, ENCODING_HEADER
 from mosaic_contracts.worker import CheckReport, WorkerManifest
@@ -119,6 +121,7 @@ class Peers:
             "fork": self._clone,
             "import": self._import,
             "replay": self._replay,
+            "dashboard": self._dashboard,
             "patch": self._noted,
             "move": self._noted,
             "delete": self._noted,
@@ -214,6 +217,15 @@ class Peers:
         self.asked.append(request)
         parent = (await self._get(RunRequest(run_id=request.run_id))).run_id
         return self.by_key.setdefault(f"{parent} {request.replay}", make_record(NEW_RUN, "queued"))
+
+    async def _dashboard(self, request: DashboardOrder) -> RunRecord:
+        """As the scheduler's: one dashboard of a selection answers every request for it."""
+        self.asked.append(request)
+        record = make_record(NEW_RUN, "running")
+        spec = record.spec.model_copy(update={"kind": RunKind.DASHBOARD})
+        made = record.model_copy(update={"spec": spec})
+        self.records[NEW_RUN] = made
+        return self.by_key.setdefault(f"{request.dashboard}", made)
 
     async def _queue(self) -> RunRecords:
         return RunRecords(runs=[r for r in self.records.values() if r.state == "queued"])

@@ -387,7 +387,7 @@ async def test_a_replay_waits_for_the_recorder(stack: Stack) -> None:
 
 
 @pytest.mark.broker
-@pytest.mark.pace({"reconcile.purge.REPLAY_KEPT_S": 0, "reconcile.purge.IDLE_S": 0.2})
+@pytest.mark.pace({"reconcile.purge.DERIVED_KEPT_S": 0, "reconcile.purge.IDLE_S": 0.2})
 async def test_an_ended_replay_goes_by_itself(stack: Stack) -> None:
     """It is derived from another run, which stays."""
     run = await recorded(stack, episodes(1), does=ENDS)

@@ -277,6 +277,8 @@ class Store:
                 return NOTHING
 
     def _take_run(self, run: RunView) -> Changes:
+        if run.spec.kind is RunKind.DASHBOARD:
+            return NOTHING
         if run.spec.kind is RunKind.REPLAY:
             return self.take_replay(run)
         known = self.runs.get(run.run_id)

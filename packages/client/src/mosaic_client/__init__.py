@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         CertificateRefused,
         ClientError,
         ConsentRequired,
+        DashboardImpossible,
         DiskLow,
         EpisodeUnknown,
         ExportRefused,
@@ -71,6 +72,7 @@ __all__ = [
     "ClientError",
     "ConnectionLost",
     "ConsentRequired",
+    "DashboardImpossible",
     "DiskLow",
     "EpisodeSteps",
     "EpisodeUnknown",
@@ -131,7 +133,8 @@ _MODULES = {
     "compare": "comparison",
     "errors": (
         "AccessRefused AnswerInvalid ArtifactUnknown CertificateRefused ClientError "
-        "ConsentRequired DiskLow EpisodeUnknown ExportRefused FileUnusable FramesUnavailable "
+        "ConsentRequired DashboardImpossible DiskLow EpisodeUnknown ExportRefused FileUnusable "
+        "FramesUnavailable "
         "GatewayFailed IdempotencyConflict ImportRefused MetricUnknown MosaicProblem "
         "NotebookMissing ParquetMissing PictureMissing ReplayFailed ReplayImpossible RequestRefused RunEnded RunLive "
         "RunNotQueued RunNotStarted RunUnknown SecretUnknown SpecRefused StackUnavailable "

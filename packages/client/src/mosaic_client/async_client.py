@@ -15,6 +15,7 @@ import httpx
 from mosaic_client import live_async
 from mosaic_client.call import Call
 from mosaic_client.calls import checkpoints as checkpoint_calls
+from mosaic_client.calls import dashboards as dashboard_calls
 from mosaic_client.calls import replays as replay_calls
 from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
@@ -23,6 +24,7 @@ from mosaic_client.calls.checkpoints import CheckpointFilter
 from mosaic_client.calls.runs import OneOrMore, RunFilter
 from mosaic_client.client import Client
 from mosaic_client.compare import comparison
+from mosaic_client.dashboards import DASHBOARD_TIMEOUT_S, DashboardProgress, DashboardWait
 from mosaic_client.deadline import time_limit
 from mosaic_client.download import ArtifactDownload, refused
 from mosaic_client.faults import Persistence
@@ -58,7 +60,7 @@ from mosaic_contracts.frames import FASTEST_FPS, MAX_FPS, EnvironmentFrame, Watc
 from mosaic_contracts.http_api import PREFIX
 from mosaic_contracts.live import Events
 from mosaic_contracts.replays import ReplayResult
-from mosaic_contracts.runs import EpisodeRow
+from mosaic_contracts.runs import DashboardEntry, EpisodeRow
 
 if TYPE_CHECKING:
     from mosaic_client.export.writing import Format, Progress
@@ -149,6 +151,10 @@ class AsyncClient:
     replay = sent(replay_calls.replay)
     replays = sent(replay_calls.replays)
     episode_frames = sent(replay_calls.episode_frames)
+
+    open_tensorboard = sent(dashboard_calls.open_tensorboard)
+    tensorboards = sent(dashboard_calls.tensorboards)
+    tensorboard_entry = sent(dashboard_calls.tensorboard_entry)
 
     checkpoints = sent(checkpoint_calls.checkpoints)
     verify_checkpoints = sent(checkpoint_calls.verify_checkpoints)
@@ -268,6 +274,21 @@ class AsyncClient:
         call = telemetry_calls.artifact(run_id, path)
         ticket = await self.ticket(call.path.removeprefix(PREFIX), ttl_s)
         return self.location.url + ticket.url
+
+    async def tensorboard(
+        self,
+        run_ids: Sequence[str],
+        timeout_s: float = DASHBOARD_TIMEOUT_S,
+        progress: DashboardProgress | None = None,
+    ) -> DashboardEntry:
+        """Open TensorBoard with a selection of runs, and wait until it answers.
+
+        Arguments, results and errors as for `Client.tensorboard`.
+        """
+        wait = DashboardWait(await self.open_tensorboard(run_ids), timeout_s, progress)
+        while not wait.is_over():
+            wait.take(await self.tensorboard_entry(wait.run_id, wait.next_s()))
+        return wait.opened(self.location.url)
 
     async def each_run(
         self, state: OneOrMore | None = None, page: int = 200, **filters: Unpack[RunFilter]

@@ -12,6 +12,7 @@ import httpx
 from mosaic_client import live_sync
 from mosaic_client.call import Call
 from mosaic_client.calls import checkpoints as checkpoint_calls
+from mosaic_client.calls import dashboards as dashboard_calls
 from mosaic_client.calls import replays as replay_calls
 from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
@@ -19,6 +20,7 @@ from mosaic_client.calls import telemetry as telemetry_calls
 from mosaic_client.calls.checkpoints import CheckpointFilter
 from mosaic_client.calls.runs import OneOrMore, RunFilter
 from mosaic_client.compare import comparison
+from mosaic_client.dashboards import DASHBOARD_TIMEOUT_S, DashboardProgress, DashboardWait
 from mosaic_client.download import ArtifactDownload, refused
 from mosaic_client.faults import Persistence
 from mosaic_client.full_http import FullHttp, answer_of, fault_of, timeout, upload_options
@@ -45,7 +47,7 @@ from mosaic_contracts.frames import FASTEST_FPS, MAX_FPS, EnvironmentFrame, Watc
 from mosaic_contracts.http_api import PREFIX
 from mosaic_contracts.live import Events
 from mosaic_contracts.replays import ReplayResult
-from mosaic_contracts.runs import EpisodeRow
+from mosaic_contracts.runs import DashboardEntry, EpisodeRow
 
 if TYPE_CHECKING:
     from mosaic_client.export.writing import Format, Progress
@@ -123,6 +125,10 @@ class Client(StackConnection):
     replay = sent(replay_calls.replay)
     replays = sent(replay_calls.replays)
     episode_frames = sent(replay_calls.episode_frames)
+
+    open_tensorboard = sent(dashboard_calls.open_tensorboard)
+    tensorboards = sent(dashboard_calls.tensorboards)
+    tensorboard_entry = sent(dashboard_calls.tensorboard_entry)
 
     checkpoints = sent(checkpoint_calls.checkpoints)
     verify_checkpoints = sent(checkpoint_calls.verify_checkpoints)
@@ -314,6 +320,33 @@ class Client(StackConnection):
         call = telemetry_calls.artifact(run_id, path)
         ticket = self.ticket(call.path.removeprefix(PREFIX), ttl_s)
         return self.location.url + ticket.url
+
+    def tensorboard(
+        self,
+        run_ids: Sequence[str],
+        timeout_s: float = DASHBOARD_TIMEOUT_S,
+        progress: DashboardProgress | None = None,
+    ) -> DashboardEntry:
+        """Open TensorBoard with a selection of runs, and wait until it answers.
+
+        Args:
+            run_ids: ids of the runs, at most 100.
+            timeout_s: most seconds to wait.
+            progress: called with the run that serves it while it starts.
+
+        Returns:
+            The run that serves it, and in `url` the whole address, which opens it in one browser within ten minutes.
+
+        Raises:
+            RunUnknown: there is no such run.
+            DashboardImpossible: no worker of the stack has TensorBoard.
+            RunEnded: TensorBoard has ended; the message has the last lines that it printed.
+            WaitTimedOut: it did not answer in time; it may still come up.
+        """
+        wait = DashboardWait(self.open_tensorboard(run_ids), timeout_s, progress)
+        while not wait.is_over():
+            wait.take(self.tensorboard_entry(wait.run_id, wait.next_s()))
+        return wait.opened(self.location.url)
 
     def each_run(
         self, state: OneOrMore | None = None, page: int = 200, **filters: Unpack[RunFilter]

@@ -100,6 +100,10 @@ class ImportRefused(SpecRefused):
     """The file cannot be imported as a checkpoint; see `.problem.fields`."""
 
 
+class DashboardImpossible(SpecRefused):
+    """TensorBoard cannot be opened: no worker has it, or a run has no curves of its own."""
+
+
 class RequestRefused(MosaicProblem):
     """The request itself is wrong: a query, a cursor, a range."""
 
@@ -203,6 +207,7 @@ _CLASSES: dict[ProblemCode, type[MosaicProblem]] = {
     ProblemCode.REPLAY_IMPOSSIBLE: ReplayImpossible,
     ProblemCode.CHECKPOINT_REFUSED: ImportRefused,
     ProblemCode.UPLOAD_TOO_LARGE: ImportRefused,
+    ProblemCode.DASHBOARD_IMPOSSIBLE: DashboardImpossible,
     ProblemCode.FRAMES_UNAVAILABLE: FramesUnavailable,
     ProblemCode.IDEMPOTENCY_CONFLICT: IdempotencyConflict,
     ProblemCode.CONSENT_REQUIRED: ConsentRequired,

@@ -43,10 +43,16 @@ class RunKind(StrEnum):
         return self in (RunKind.PLAY, RunKind.EVALUATE)
 
     @property
+    def is_derived(self) -> bool:
+        """Whether a run of this kind only shows other runs. It is in no list, takes no core of the queue, and is
+        deleted an hour after its end."""
+        return self in (RunKind.REPLAY, RunKind.DASHBOARD)
+
+    @property
     def worker_verb(self) -> str:
-        """Verb that the run's worker is called with: `train`, `play` or `replay`."""
-        if self is RunKind.REPLAY:
-            return "replay"
+        """Verb that the run's worker is called with: `train`, `play`, `replay` or `dashboard`."""
+        if self.is_derived:
+            return self.value
         return "play" if self.plays else "train"
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mosaic_contracts.runs import (
         ArtifactRow,
         Curve,
+        DashboardEntry,
         EpisodePage,
         EventPage,
         MetricName,
@@ -221,6 +222,20 @@ REPLAY: Operation[RunView] = Operation(
 )
 REPLAYS: Operation[list[ReplayEntry]] = Operation(
     "GET", f"{_RUN}/replays", "runs.ReplayEntry", "list"
+)
+OPEN_DASHBOARD: Operation[DashboardEntry] = Operation(
+    "POST",
+    f"{PREFIX}/tensorboards",
+    "runs.DashboardEntry",
+    body="dashboards.DashboardRequest",
+    repeats=True,
+    is_slow=True,
+)
+DASHBOARDS: Operation[list[DashboardEntry]] = Operation(
+    "GET", f"{PREFIX}/tensorboards", "runs.DashboardEntry", "list"
+)
+DASHBOARD: Operation[DashboardEntry] = Operation(
+    "GET", PREFIX + "/tensorboards/{run_id}", "runs.DashboardEntry"
 )
 DELETE: Operation[RunView] = Operation("DELETE", _RUN, "runs.RunView")
 RESTORE: Operation[RunView] = Operation("POST", f"{_RUN}/restore", "runs.RunView")

@@ -27,6 +27,7 @@ class ProblemCode(StrEnum):
     REPLAY_IMPOSSIBLE = "replay_impossible"
     CHECKPOINT_REFUSED = "checkpoint_refused"
     UPLOAD_TOO_LARGE = "upload_too_large"
+    DASHBOARD_IMPOSSIBLE = "dashboard_impossible"
     FRAMES_UNAVAILABLE = "frames_unavailable"
     IDEMPOTENCY_CONFLICT = "idempotency_conflict"
     CONSENT_REQUIRED = "consent_required"
@@ -74,6 +75,7 @@ _STATUS: dict[ProblemCode, int] = {
     ProblemCode.REPLAY_IMPOSSIBLE: 422,
     ProblemCode.CHECKPOINT_REFUSED: 422,
     ProblemCode.UPLOAD_TOO_LARGE: 413,
+    ProblemCode.DASHBOARD_IMPOSSIBLE: 422,
     ProblemCode.FRAMES_UNAVAILABLE: 409,
     ProblemCode.IDEMPOTENCY_CONFLICT: 409,
     ProblemCode.CONSENT_REQUIRED: 409,

@@ -206,6 +206,18 @@ class ReplayEntry(PeerModel):
     """None: not every step has been compared yet, or the replay failed before that."""
 
 
+class DashboardEntry(PeerModel):
+    """A dashboard: the run that serves it, and the link that opens it."""
+
+    run: RunView
+    is_ready: bool = False
+    """Whether it answers. False: it is starting, or waits; ask again."""
+    url: str = ""
+    """Path with a ticket that opens it, to be joined to the stack's address; empty until it is ready."""
+    expires_at: AwareDatetime | None = None
+    """Time until which the link can be used for the first time."""
+
+
 class EpisodeRow(PeerModel):
     """One finished or running episode."""
 

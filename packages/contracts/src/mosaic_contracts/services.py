@@ -73,6 +73,15 @@ class ReplayOrder(RunRequest):
     """As `SubmitRequest.idempotency_key`."""
 
 
+class DashboardOrder(PeerModel):
+    """Open TensorBoard with a selection of runs."""
+
+    dashboard: dict[str, Any]
+    """A DashboardRequest, as `PatchRequest.patch`."""
+    unused_s: dict[str, float] = Field(default_factory=dict)
+    """For each dashboard that was used since the gateway started, the seconds since its last request."""
+
+
 class PlayOrder(RunRequest):
     """Start a run that acts with a checkpoint of another one."""
 

@@ -12,6 +12,7 @@ from mosaic_contracts.choices import (
     RestartPolicy,
     RunKind,
 )
+from mosaic_contracts.dashboards import DashboardSource
 from mosaic_contracts.field_checks import not_a_bool, plain_parameter, without_nul
 from mosaic_contracts.ids import RunIdField, WorkerIdField
 from mosaic_contracts.models import UserModel
@@ -133,6 +134,8 @@ class RunSpec(UserModel):
     """Digest of the preflight (`PreflightReport.digest`) whose needs the user agrees to."""
     replay: ReplaySource | None = None
     """The recorded episode that a run of kind `replay` rebuilds; None for every other kind."""
+    dashboard: DashboardSource | None = None
+    """The runs that a run of kind `dashboard` shows; None for every other kind."""
     start_from: BranchPoint | None = None
     """The step of a recorded episode at which a run of kind `play` begins; None: it begins with a reset."""
 

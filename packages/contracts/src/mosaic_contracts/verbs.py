@@ -18,6 +18,7 @@ from mosaic_contracts.services import (
     CloneOrder,
     Committed,
     CommittedRequest,
+    DashboardOrder,
     DeleteRequest,
     ForkOrder,
     ImportOrder,
@@ -104,6 +105,7 @@ PLAY = _scheduler("play", PlayOrder, RunRecord, SLOW_S)
 FORK = _scheduler("fork", ForkOrder, RunRecord, SLOW_S)
 REPLAY = _scheduler("replay", ReplayOrder, RunRecord, SLOW_S)
 IMPORT = _scheduler("import", ImportOrder, RunRecord, SLOW_S)
+DASHBOARD = _scheduler("dashboard", DashboardOrder, RunRecord, SLOW_S)
 DELETE = _scheduler("delete", DeleteRequest, RunRecord)
 RESTORE = _scheduler("restore", RunRequest, RunRecord)
 WORKERS = _scheduler("workers", NoRequest, WorkerEntries, SLOW_S)
@@ -136,7 +138,7 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
         RESUME,
         CLONE,
     ),
-    *(PLAY, FORK, REPLAY, IMPORT, DELETE, RESTORE, WORKERS, DESCRIBE, MACHINE, GPUS),
+    *(PLAY, FORK, REPLAY, IMPORT, DASHBOARD, DELETE, RESTORE, WORKERS, DESCRIBE, MACHINE, GPUS),
     *(SECRETS, SET_SECRET, DELETE_SECRET, STATUS),
     *(RECORDER_COMMITTED, RECORDER_STATUS, RECORDER_PRUNE, RECORDER_EPISODE),
 )

@@ -1,7 +1,7 @@
-"""The command line of every worker: `describe`, `check`, `inspect`, and `train`, `play`, `replay` with `--run-dir DIR`.
+"""The command line of every worker: `describe`, `check`, `inspect`, and the verbs of its runs with `--run-dir DIR`.
 
-A worker author writes a class with three methods (`play`, `replay` and `inspect` in addition, where it can) and ends
-the module with `sys.exit(main(MyWorker()))`.
+These are `train`, `play`, `replay` and `dashboard`. A worker author writes a class with three methods (`play`,
+`replay`, `dashboard` and `inspect` in addition, where it can) and ends the module with `sys.exit(main(MyWorker()))`.
 """
 
 import argparse
@@ -29,7 +29,13 @@ from mosaic_contracts.worker import (
     WorkerDescription,
 )
 from mosaic_workerkit.control import StopFlag, StopForced, TrainerControl
-from mosaic_workerkit.errors import OutboxError, PlayUnsupported, ReplayUnsupported, ReportedError
+from mosaic_workerkit.errors import (
+    DashboardUnsupported,
+    OutboxError,
+    PlayUnsupported,
+    ReplayUnsupported,
+    ReportedError,
+)
 from mosaic_workerkit.masking import SecretMask, read_secrets
 from mosaic_workerkit.spaces import Space
 from mosaic_workerkit.surroundings import surroundings_of
@@ -130,6 +136,14 @@ class Inspector(Protocol):
         """
 
 
+@runtime_checkable
+class DashboardServer(Protocol):
+    """Additional interface of a worker whose `modes` name `dashboard`."""
+
+    def dashboard(self, context: TrainContext) -> None:
+        """Serve TensorBoard for the runs of `spec.dashboard`, by `mosaic_workerkit.dashboard.serve(context)`."""
+
+
 def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
     """Serve one command of the worker and return the exit code."""
     parser = argparse.ArgumentParser(description="A MOSAIC worker.")
@@ -143,6 +157,8 @@ def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
     play.add_argument("--run-dir", type=Path, required=True)
     replay = verbs.add_parser("replay", help="rebuild a recorded episode, as spec.json says")
     replay.add_argument("--run-dir", type=Path, required=True)
+    dashboard = verbs.add_parser("dashboard", help="serve TensorBoard, as spec.json says")
+    dashboard.add_argument("--run-dir", type=Path, required=True)
     options = parser.parse_args(argv)
     if options.verb == "describe":
         return _answer(worker.describe)
@@ -154,6 +170,8 @@ def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
         return _act(_player(worker), options.run_dir.resolve())
     if options.verb == "replay":
         return _act(_replayer(worker), options.run_dir.resolve())
+    if options.verb == "dashboard":
+        return _act(_dashboard_server(worker), options.run_dir.resolve())
     return _act(worker.train, options.run_dir.resolve())
 
 
@@ -238,6 +256,18 @@ def _replayer(worker: Worker) -> _Acting:
     def refuse(_context: TrainContext) -> None:
         raise ReplayUnsupported(
             "This worker cannot replay: it has no method `replay`. Its description must not say that it can."
+        )
+
+    return refuse
+
+
+def _dashboard_server(worker: Worker) -> _Acting:
+    if isinstance(worker, DashboardServer):
+        return worker.dashboard
+
+    def refuse(_context: TrainContext) -> None:
+        raise DashboardUnsupported(
+            "This worker serves no dashboard: it has no method `dashboard`. Its description must not say that it does."
         )
 
     return refuse

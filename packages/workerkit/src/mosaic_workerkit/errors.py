@@ -70,3 +70,7 @@ class PlayUnsupported(RuntimeError):
 
 class ReplayUnsupported(RuntimeError):
     """`replay` was asked of a worker that has no such method."""
+
+
+class DashboardUnsupported(RuntimeError):
+    """`dashboard` was asked of a worker that has no such method."""

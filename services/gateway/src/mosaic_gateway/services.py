@@ -8,6 +8,7 @@ from mosaic_gateway.checkpoints.export import CheckpointExporter
 from mosaic_gateway.checkpoints.registry import CheckpointRegistry
 from mosaic_gateway.checkpoints.uploads import Uploads
 from mosaic_gateway.checkpoints.verify import CheckpointVerifier
+from mosaic_gateway.dashboards.service import Dashboards
 from mosaic_gateway.files.artifacts import Artifacts
 from mosaic_gateway.history import History
 from mosaic_gateway.live.frames import FrameHub
@@ -37,6 +38,7 @@ class Services:
     history: History
     runs: Runs
     artifacts: Artifacts
+    dashboards: Dashboards
     checkpoints: CheckpointRegistry
     verifier: CheckpointVerifier
     exporter: CheckpointExporter
@@ -74,7 +76,10 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
     known = KnownRuns(last_known)
     registry = CheckpointRegistry(scheduler, known, history, settings.runs_dir)
 
+    dashboards = Dashboards(scheduler, runs, ticket_key)
+
     def on_record(record: RunRecord) -> None:
+        dashboards.see(record)
         last_known.remember(record)
         frames.see(record)
 
@@ -86,6 +91,7 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
         history=history,
         runs=runs,
         artifacts=Artifacts(history),
+        dashboards=dashboards,
         checkpoints=registry,
         verifier=CheckpointVerifier(registry, settings.runs_dir),
         exporter=CheckpointExporter(registry, runs, history, settings.runs_dir),

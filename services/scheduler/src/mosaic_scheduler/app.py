@@ -9,6 +9,7 @@ from mosaic_contracts.stack import RUNS_DIR, SCHEDULER_DB
 from mosaic_scheduler.admission.admission import Admission
 from mosaic_scheduler.admission.context import ContextSource
 from mosaic_scheduler.admission.copies import RunCopies
+from mosaic_scheduler.admission.dashboards import RunDashboards
 from mosaic_scheduler.admission.forks import RunForks
 from mosaic_scheduler.admission.plays import RunPlays
 from mosaic_scheduler.admission.replays import RunReplays
@@ -168,6 +169,14 @@ class SchedulerApp:
             RunPlays(store, self._catalogue, admission),
             RunForks(home, store, self._catalogue, admission),
             RunReplays(store, self._catalogue, admission, episodes, views),
+            RunDashboards(
+                store,
+                self._catalogue,
+                admission,
+                self._reconciler.request_stop,
+                views,
+                settings.dashboard_idle_s,
+            ),
             RunResumes(home, store, self._catalogue, admission),
             self._imports,
             RunChanges(store, views, announcer, self._purge),

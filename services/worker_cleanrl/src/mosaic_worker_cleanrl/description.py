@@ -14,7 +14,7 @@ WORKER_ID = "cleanrl"
 SEED = "seed"
 ENVIRONMENT = "env_id"
 STEPS = "total_timesteps"
-MODES = (RunKind.TRAIN, RunKind.EVALUATE, RunKind.PLAY, RunKind.REPLAY)
+MODES = (RunKind.TRAIN, RunKind.EVALUATE, RunKind.PLAY, RunKind.REPLAY, RunKind.DASHBOARD)
 HYBRID = "hybrid"
 """Mode in which a policy and a person act."""
 

@@ -14,6 +14,7 @@ from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_worker_cleanrl.importing.inspect import inspect_file
 from mosaic_worker_cleanrl.launch.training import train_run
 from mosaic_worker_cleanrl.plan import check_run
+from mosaic_workerkit import dashboard
 from mosaic_workerkit.entry import TrainContext
 
 
@@ -44,3 +45,7 @@ class CleanrlWorker:
         """Rebuild the recorded episode that the run's spec names."""
         known_environments()  # registers the games
         replay_run(context)
+
+    def dashboard(self, context: TrainContext) -> None:
+        """Serve TensorBoard for the runs that the run's spec names."""
+        dashboard.serve(context)

@@ -1,7 +1,8 @@
 """Check which clients may use the gateway at all: Host, Origin and token, on every method and on the WebSocket.
 
 Host and Origin close the way through a browser (DNS rebinding, a page of another site); the token closes the way of
-another user of this machine. A ticket (`ticket.py`) replaces the token on one GET.
+another user of this machine. A ticket (`ticket.py`) replaces the token on one GET, a cookie (`dashboard_cookie.py`) on
+the requests of one dashboard's page.
 """
 
 import hmac
@@ -15,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mosaic_contracts.live import TOKEN_SUBPROTOCOL_PREFIX
 from mosaic_contracts.problems import Problem, ProblemCode
+from mosaic_gateway.access.dashboard_cookie import dashboard_of, has_cookie
 from mosaic_gateway.access.ticket import Ticketed, is_good, take_apart
 from mosaic_gateway.problem_reply import problem_response
 from mosaic_gateway.server.connections import Connections
@@ -23,6 +25,8 @@ OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Paths that need no token: the supervisor of the process has none. Host and Origin are still checked."""
 AUTHENTICATED = "mosaic.authenticated"
 """In the scope of a request: whether it has shown the token or a ticket."""
+TICKETED = "mosaic.ticketed"
+"""In the scope of a request: whether a ticket has let it in."""
 MAX_NAME_LENGTH = 253
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
@@ -36,6 +40,13 @@ WRONG_TOKEN = Problem(
     code=ProblemCode.UNAUTHORIZED,
     title="The token is not that of this stack",
     detail="Copy it again: it is in secrets/gateway.token of the stack's data root.",
+)
+
+
+DASHBOARD_CLOSED = Problem(
+    code=ProblemCode.UNAUTHORIZED,
+    title="This TensorBoard opens by its link only",
+    detail="The link has expired, or was opened in another browser. `./mosaic tensorboard RUN...` prints a new one.",
 )
 
 
@@ -86,6 +97,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         ticket = take_apart(scope["query_string"].decode("latin-1"))
+        scope[TICKETED] = self._has_good_ticket(scope, ticket)
         problem = self._refusal(scope, ticket)
         is_known = problem is None and not self._is_probe(scope)
         if is_known and self._connections is not None and not self._connections.authenticate(scope):
@@ -114,17 +126,28 @@ class Guard:
             )
         if scope["path"] in OPEN_PATHS or self._has_token(headers, scope):
             return None
+        dashboard = dashboard_of(scope["path"]) if scope["type"] == "http" else None
+        if scope[TICKETED] or (dashboard is not None and self._has_cookie(headers, dashboard)):
+            return None
+        if dashboard is not None and not headers.get("authorization"):
+            return DASHBOARD_CLOSED
         if ticket is None:
             return WRONG_TOKEN if headers.get("authorization") else NO_TOKEN
-        is_get = scope["type"] == "http" and scope["method"] == "GET"
-        if is_get and is_good(self._ticket_key, scope["path"], ticket, time.time()):
-            return None
         return Problem(
             code=ProblemCode.TICKET_INVALID,
             title="This link has expired, or is for another address",
             detail="A ticket permits GET of one address until it expires. Request a new one (POST "
             "/api/v1/tickets).",
         )
+
+    def _has_good_ticket(self, scope: Scope, ticket: Ticketed | None) -> bool:
+        is_get = scope["type"] == "http" and scope["method"] == "GET"
+        if ticket is None or not is_get:
+            return False
+        return is_good(self._ticket_key, scope["path"], ticket, time.time())
+
+    def _has_cookie(self, headers: Headers, dashboard: str) -> bool:
+        return has_cookie(self._ticket_key, dashboard, headers.getlist("cookie"), time.time())
 
     def _is_probe(self, scope: Scope) -> bool:
         """Whether it is answered without a token, and shows none."""

@@ -9,7 +9,17 @@ import mosaic_gateway
 from mosaic_contracts.frames import SUBPROTOCOL
 from mosaic_contracts.http_api import FRAMES_PATH, PREFIX
 from mosaic_gateway.access.guard import Guard
-from mosaic_gateway.api import checkpoints, files, replays, runs, secrets, stack, telemetry, tickets
+from mosaic_gateway.api import (
+    checkpoints,
+    dashboards,
+    files,
+    replays,
+    runs,
+    secrets,
+    stack,
+    telemetry,
+    tickets,
+)
 from mosaic_gateway.api.openapi import document, problems
 from mosaic_gateway.api.request_log import Requests
 from mosaic_gateway.live.client import LiveClient
@@ -60,11 +70,14 @@ def create_app(services: Services, token: str, connections: Connections | None =
     install_problem_handlers(app)
     app.include_router(stack.probes)
     api = APIRouter(prefix=PREFIX)
-    for routes in (stack, runs, replays, telemetry, files, checkpoints, secrets, tickets):
+    for routes in (
+        *(stack, runs, replays, dashboards, telemetry, files, checkpoints, secrets, tickets),
+    ):
         api.include_router(routes.router)
     api.add_api_websocket_route("/live", live)
     app.add_api_websocket_route(FRAMES_PATH, frames)
     app.include_router(api)
+    app.include_router(dashboards.pages)
     return app
 
 

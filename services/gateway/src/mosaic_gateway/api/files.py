@@ -6,24 +6,16 @@ from urllib.parse import unquote_to_bytes
 
 from fastapi import APIRouter, Query, Request
 from pydantic import Field, model_validator
-from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import PlainTextResponse, Response
 
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.runs import ArtifactRow
+from mosaic_gateway.api.any_path import ANY_PATH
 from mosaic_gateway.api.deps import KnownRun, ServicesDep, json_reply
 from mosaic_gateway.files.artifacts import artifact_unknown
 from mosaic_gateway.files.download import ArtifactResponse
 from mosaic_gateway.files.log import read_from, read_tail
 
-
-class _AnyPath(PathConvertor):
-    """A path with whatever a file name may have in it; the framework's own `path` ends at a line end."""
-
-    regex = r"[\s\S]*"
-
-
-register_url_convertor("any_path", _AnyPath())
 router = APIRouter()
 
 _FILE: dict[int | str, dict[str, Any]] = {
@@ -72,9 +64,9 @@ async def list_artifacts(services: ServicesDep, run_id: KnownRun) -> Response:
     return json_reply(await services.artifacts.rows(run_id, folder, has_ended=has_ended))
 
 
-@router.head("/runs/{run_id}/artifacts/{path:any_path}", include_in_schema=False)
+@router.head("/runs/{run_id}/artifacts/" + ANY_PATH, include_in_schema=False)
 @router.get(
-    "/runs/{run_id}/artifacts/{path:any_path}",
+    "/runs/{run_id}/artifacts/" + ANY_PATH,
     response_class=Response,
     responses=_FILE,
     tags=["artifacts"],

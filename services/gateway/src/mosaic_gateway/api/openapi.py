@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from mosaic_contracts.access import SecretValue, TicketRequest
 from mosaic_contracts.branches import ForkRequest
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
+from mosaic_contracts.dashboards import DashboardRequest
 from mosaic_contracts.problems import Problem
 from mosaic_contracts.replays import ReplayRequest
 from mosaic_contracts.spec import RunSpec
@@ -20,7 +21,7 @@ from mosaic_gateway.problem_reply import PROBLEM_TYPE
 
 BODIES = (
     *(RunSpec, RunPatch, QueuePatch, CloneRequest, PlayRequest, ForkRequest, ReplayRequest),
-    *(SecretValue, TicketRequest),
+    *(DashboardRequest, SecretValue, TicketRequest),
 )
 _REF = "#/components/schemas/{model}"
 _FLOAT = {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}

@@ -22,7 +22,6 @@ from mosaic_contracts.live import (
 )
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord
-from mosaic_contracts.spec import RunKind
 from mosaic_gateway.history import History
 from mosaic_gateway.live.follower import RunSubscription
 from mosaic_gateway.live.mailbox import Mailbox
@@ -72,8 +71,8 @@ class LiveClient(SocketClient):
         await super().serve()
 
     def follows(self, record: RunRecord) -> bool:
-        """Whether `run` frames of this run are for this client. Those of replays are for who follows the replay."""
-        is_listed = record.spec.kind is not RunKind.REPLAY
+        """Whether `run` frames of this run are for this client. Only followers of a derived run get its own."""
+        is_listed = not record.spec.kind.is_derived
         return (self.follows_list and is_listed) or any(
             follower.run_id == record.run_id and follower.snapshot_sent
             for follower in self._followers

@@ -23,8 +23,8 @@ Value = float | str | None
 """What a run is sorted by; None: it has no such value."""
 
 
-_LISTED_KINDS = tuple(kind for kind in RunKind if kind is not RunKind.REPLAY)
-"""A replay is derived from another run and shown with it."""
+_LISTED_KINDS = tuple(kind for kind in RunKind if not kind.is_derived)
+"""A replay is shown with the run that it rebuilds, a dashboard in a browser."""
 
 
 class RunSortKey(StrEnum):
@@ -59,7 +59,7 @@ class RunQuery(UserModel):
     algorithm: list[Name] | None = None
     environment: list[Name] | None = None
     kind: list[RunKind] | None = None
-    """None: all kinds but `replay`."""
+    """None: all kinds but `replay` and `dashboard`."""
     tag: list[Tag] | None = None
     text: Annotated[str, StringConstraints(max_length=200)] | None = None
     """Part of name, id, note or tag, whatever its case."""

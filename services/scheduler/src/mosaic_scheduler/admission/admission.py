@@ -130,10 +130,10 @@ class Admission:
         lock = await asyncio.to_thread(lock_digest, context.worker)
         return await self._insert(record.model_copy(update={"worker_lock": lock}), key)
 
-    async def queue_replay(
+    async def queue_derived(
         self, spec: RunSpec, description: WorkerDescription, key: IdempotencyKey | None
     ) -> RunRecord:
-        """Queue a replay. Its spec is made from a run that was accepted before, so that its fields are not checked.
+        """Queue a replay or a dashboard. Its spec is made from accepted runs, so that its fields are not checked.
 
         Raises:
             ProblemError: the disk is nearly full, or the run can have no folder.

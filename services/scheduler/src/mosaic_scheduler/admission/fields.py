@@ -62,6 +62,8 @@ def _check_levels(spec: RunSpec, description: WorkerDescription) -> list[Check]:
         return [_replay_elsewhere(spec)]
     if spec.kind is RunKind.IMPORT:
         return [_import_elsewhere()]
+    if spec.kind is RunKind.DASHBOARD or spec.dashboard is not None:
+        return [_dashboard_elsewhere(spec)]
     findings: list[Check] = []
     if spec.record not in description.record_levels:
         message = f"must be one of {', '.join(description.record_levels)} for this worker"
@@ -93,6 +95,16 @@ def _import_elsewhere() -> Check:
         "acts by `./mosaic play RUN`, and a training begins with it by `-p checkpoint=RUN`"
     )
     return wrong("kind", message, ProblemCode.SPEC_INVALID)
+
+
+def _dashboard_elsewhere(spec: RunSpec) -> Check:
+    """A dashboard is made for a selection of runs, each with a name of its own."""
+    message = (
+        "a dashboard is not submitted as a spec: use `./mosaic tensorboard RUN...` (POST /tensorboards), which finds "
+        "a worker that has TensorBoard"
+    )
+    where = "kind" if spec.kind is RunKind.DASHBOARD else "dashboard"
+    return wrong(where, message, ProblemCode.SPEC_INVALID)
 
 
 def _check_environment(spec: RunSpec, description: WorkerDescription) -> list[Check]:

@@ -83,7 +83,7 @@ class RunReplays:
             living = await self._find_living(source)
             if living is not None:
                 return await self._admission.answer_with(living, key)
-            return await self._admission.queue_replay(_spec(record, source), description, key)
+            return await self._admission.queue_derived(_spec(record, source), description, key)
 
     async def _description(self, record: RunRecord) -> WorkerDescription:
         """What the run's own worker says of itself: no other one has its environments."""

@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from mosaic_contracts.changes import QueuePatch
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import MoveRequest, RunRecords
-from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
 from mosaic_scheduler import problem
 from mosaic_scheduler.events.announcement import RunAnnouncer
@@ -39,11 +38,11 @@ class QueueMoves:
         return {"queue": (None, self.queue), "move": (MoveRequest, self.move)}
 
     async def queue(self) -> RunRecords:
-        """What waits, in the order in which it will start; those that are held among them, replays not."""
+        """What waits for cores, in the order in which it will start; those that are held among them."""
         records = [
             self._views.view(run.record)
             for run in await self._store.queued()
-            if run.record.spec.kind is not RunKind.REPLAY
+            if not run.record.spec.kind.is_derived
         ]
         runs = first_that_fit(records)
         return RunRecords(runs=runs, cut=len(runs) < len(records))

@@ -21,6 +21,7 @@ from docker.models.containers import Container
 from docker.types import LogConfig, Mount
 
 from mosaic_contracts import launch
+from mosaic_contracts.dashboards import EVENT_FILES_DIR, SELECTED_DIR, DashboardSource
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import BROKER_DOOR, DOORS_DIR, XMPP_DOOR, Door
@@ -37,6 +38,7 @@ from mosaic_scheduler.executors.engine import (
     image_missing,
 )
 from mosaic_scheduler.executors.engine_watch import EngineWatch
+from mosaic_scheduler.executors.event_folders import mountable
 from mosaic_scheduler.executors.log_tail import last_lines
 from mosaic_scheduler.executors.nvidia import (
     NO_DEVICES,
@@ -106,6 +108,8 @@ class _Program:
     grant: GpuGrant | None = None
     stop_timeout_s: int | None = None
     """Seconds from SIGTERM to SIGKILL when the engine stops the container; None: the engine's own default."""
+    selected: DashboardSource | None = None
+    """Runs whose event files it sees, read-only."""
 
 
 class DockerExecutor:
@@ -284,6 +288,7 @@ class DockerExecutor:
             internet=launch_spec.spec.internet,
             grant=launch_spec.grant,
             stop_timeout_s=math.ceil(launch_spec.spec.grace_s) + _STOP_MARGIN_S,
+            selected=launch_spec.spec.dashboard,
         )
         try:
             return self._create(launch_spec.ref, program)
@@ -300,7 +305,7 @@ class DockerExecutor:
         host = self._client.api.create_host_config(
             network_mode=network,
             extra_hosts={_HOST_NAME: "127.0.0.1"} if self._has_doors else None,
-            mounts=self._mounts(folder.path),
+            mounts=self._mounts(folder.path, program.selected),
             init=True,
             read_only=True,
             tmpfs={TMP: f"size={TMP_BYTES},mode=1777"},
@@ -360,12 +365,20 @@ class DockerExecutor:
         url = f"nats://{_LOOPBACK}:{_BROKER_PORT}"
         return replace(launch_spec, broker_url=url, xmpp=xmpp, doors=doors)
 
-    def _mounts(self, folder: Path) -> list[Mount]:
-        """The run's folder, at the path that it has for us, whatever it is on the engine's host; and the doors."""
+    def _mounts(self, folder: Path, selected: DashboardSource | None) -> list[Mount]:
+        """The run's folder, at the path that it has for us, whatever it is on the engine's host; and the doors.
+
+        A dashboard sees the event files of its runs in addition, and nothing else of them: their folders hold secrets.
+        """
         mounts = [self._engine.mount(folder, f"{RUNS_DIR}/{folder.name}", str(folder))]
         if self._has_doors:
             doors = self._runs.parent / DOORS_DIR
             mounts.append(self._engine.mount(doors, DOORS_DIR, _DOORS, read_only=True))
+        for run_id, name in mountable(self._runs, selected) if selected is not None else ():
+            events = self._runs / run_id / EVENT_FILES_DIR
+            subpath = f"{RUNS_DIR}/{run_id}/{EVENT_FILES_DIR}"
+            target = str(folder / SELECTED_DIR / name)
+            mounts.append(self._engine.mount(events, subpath, target, read_only=True))
         return mounts
 
     def _status(self, ref: AttemptRef) -> AttemptStatus:

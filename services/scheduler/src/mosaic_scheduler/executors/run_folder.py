@@ -18,7 +18,7 @@ from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo, Shi
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_contracts.wire import SOURCE_WORKER
 from mosaic_scheduler.errors import LaunchFailed
-from mosaic_scheduler.executors import access, inputs
+from mosaic_scheduler.executors import access, event_folders, inputs
 from mosaic_scheduler.executors.inputs import given
 from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, AttemptStatus, LaunchSpec
 from mosaic_servicekit.logging import get_log
@@ -69,6 +69,9 @@ class RunFolder:
         access.deliver_secrets(self.path, launch_spec.secrets)
         access.deliver_login(self.path, launch_spec.xmpp)
         inputs.deliver(self.path, launch_spec.inputs)
+        event_folders.prepare_selected(
+            self.path, launch_spec.spec, is_container=launch_spec.image is not None
+        )
         given_spec = given(
             launch_spec.spec, {each.parameter: each.place for each in launch_spec.inputs}
         )

@@ -1,4 +1,4 @@
-"""Decide which runs start outside the queue: replays and plays. Pure.
+"""Decide which runs start outside the queue: replays, plays and dashboards. Pure.
 
 Somebody waits for such a run, so that it does not wait behind trainings for cores. A few of each kind run at once, in
 addition to everything else. A play that asks for GPUs has its place in the queue.
@@ -7,6 +7,7 @@ addition to everything else. A play that asks for GPUs has its place in the queu
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from mosaic_contracts.dashboards import MAX_DASHBOARDS
 from mosaic_contracts.spec import RunKind, RunSpec
 from mosaic_scheduler.queue.plan import HELD, SENDING, QueueEntry, QueuePlace
 
@@ -14,12 +15,18 @@ MAX_REPLAYS = 4
 """As many as a client shows side by side. One that has compared its steps uses no core until a frame is asked for."""
 MAX_PLAYS = 4
 """A person takes part in one or looks at a few. One by a person uses little of a core, one of a policy a whole one."""
-OUTSIDE: Final = {RunKind.REPLAY: MAX_REPLAYS, RunKind.PLAY: MAX_PLAYS}
+OUTSIDE: Final = {
+    RunKind.REPLAY: MAX_REPLAYS,
+    RunKind.PLAY: MAX_PLAYS,
+    RunKind.DASHBOARD: MAX_DASHBOARDS,
+}
 """Kinds of runs that start outside the queue, and how many of each kind run at once."""
 _BEHIND = {
     RunKind.REPLAY: f"behind other replays, of which {MAX_REPLAYS} run at once",
     RunKind.PLAY: f"behind other plays, of which {MAX_PLAYS} run at once; stop one to play now "
     "(`./mosaic ps --kind play`)",
+    RunKind.DASHBOARD: f"behind other TensorBoards, of which {MAX_DASHBOARDS} run at once and all are in use; "
+    "`./mosaic tensorboard RUN --stop` stops one",
 }
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from mosaic_contracts.runs import Resumption, RunRecord
-from mosaic_contracts.spec import RunKind
 from mosaic_contracts.worker import WorkerDescription
 from mosaic_scheduler.errors import (
     LaunchFailed,
@@ -67,9 +66,9 @@ class LaunchBuilder:
         if record.spec.gpus and lease is None:
             raise LaunchFailed("Its GPU lease is gone; it is to be queued again.")
         description = await self._probe.describe(worker)
-        is_replay = record.spec.kind is RunKind.REPLAY
+        is_derived = record.spec.kind.is_derived
         # A replay takes its actions from the record: it needs no policy and talks to nobody.
-        spec, inputs = (record.spec, []) if is_replay else inputs_of_attempt(record, description)
+        spec, inputs = (record.spec, []) if is_derived else inputs_of_attempt(record, description)
         proxies = self._settings.proxies if record.spec.internet else Proxies()
         secrets = await asyncio.to_thread(self._reveal, record.spec.secrets)
         return LaunchSpec(
@@ -82,7 +81,7 @@ class LaunchBuilder:
             image=worker.manifest.image,
             secrets={**proxies.secrets(), **secrets},
             environment=proxies.variables(),
-            xmpp=None if is_replay else await self._log_in(record, description),
+            xmpp=None if is_derived else await self._log_in(record, description),
             inputs=inputs,
             broker_url=self._settings.url,
             write_creds=self._credentials_writer(record.run_id),

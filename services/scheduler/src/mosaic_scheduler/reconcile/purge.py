@@ -1,4 +1,4 @@
-"""Delete for good the runs that were archived a day ago, and replays: events, files, and the run itself last.
+"""Delete for good the runs that were archived a day ago, and derived ones: events, files, and the run itself last.
 
 Each step may be done again, and the row that asks for them goes last: a kill in between costs a repetition.
 """
@@ -22,8 +22,8 @@ from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
 
 IDLE_S = 60.0
-REPLAY_KEPT_S = 3600.0
-"""Seconds after its end that a replay is kept: it is derived from another run, and can be made again."""
+DERIVED_KEPT_S = 3600.0
+"""Seconds after its end that a replay or a dashboard is kept: it is derived from other runs, and can be made again."""
 RETRY_S = 1.0
 STATUS_AGE_S = 2.5
 """The recorder looks at the stream's end once a second; what it says is this old at most."""
@@ -78,7 +78,7 @@ class RunPurge:
 
     async def _due(self) -> list[str]:
         def select(connection: sqlite3.Connection) -> list[str]:
-            _expire_replays(connection)
+            _expire_derived(connection)
             query = "SELECT run_id FROM runs WHERE purge_at <= ? ORDER BY purge_at"
             return [row[0] for row in connection.execute(query, (time.time(),))]
 
@@ -125,12 +125,12 @@ class RunPurge:
         return status.cursor >= silenced.last
 
 
-def _expire_replays(connection: sqlite3.Connection) -> None:
+def _expire_derived(connection: sqlite3.Connection) -> None:
     now = time.time()
     connection.execute(
-        "UPDATE runs SET purge_at = ?1 WHERE json_extract(record, '$.spec.kind') = ?2"
-        " AND unixepoch(json_extract(record, '$.end_recorded_at')) <= ?3 AND purge_at IS NULL",
-        (now, RunKind.REPLAY.value, int(now - REPLAY_KEPT_S)),
+        "UPDATE runs SET purge_at = ?1 WHERE json_extract(record, '$.spec.kind') IN (?2, ?3)"
+        " AND unixepoch(json_extract(record, '$.end_recorded_at')) <= ?4 AND purge_at IS NULL",
+        (now, RunKind.REPLAY.value, RunKind.DASHBOARD.value, int(now - DERIVED_KEPT_S)),
     )
 
 
