@@ -1,11 +1,12 @@
 """Checkpoints as the gateway lists them."""
 
+import struct
 from typing import Any
 
 from tests.specimen import BEGAN, run_id
 
 from mosaic_contracts.checkpoints import CheckpointRow
-from mosaic_contracts.runs import Curve
+from mosaic_contracts.curve_set import EPISODE_RETURN, CurveSet, DrawnCurve
 
 SHA = "a" * 64
 
@@ -61,12 +62,15 @@ def checkpoints() -> list[CheckpointRow]:
     ]
 
 
-def reward_curve(n: int = 0) -> Curve:
+def reward_curve(n: int = 0) -> CurveSet:
     """Returns of a run that grow."""
-    buckets = [
-        {"step0": 1_000 * i, "step1": 1_000 * i + 999, "n": 3, "min": 0.0, "max": 500.0,
-         "mean": 20.0 * i, "last": 20.0 * i}
-        for i in range(25)
-    ]  # fmt: skip
-    known = {"run_id": run_id(n), "name": "episode/return", "points": 75, "buckets": buckets}
-    return Curve.model_validate(known)
+    steps = [100.0 * i for i in range(200)]
+    values = [float(i) for i in range(200)]
+    columns = {"step": steps, "t": steps, "value": values}
+    curve = DrawnCurve(
+        name=EPISODE_RETURN,
+        points=200,
+        reduced=False,
+        columns={name: struct.pack("<200d", *column) for name, column in columns.items()},
+    )
+    return CurveSet(run_id=run_id(n), names=[EPISODE_RETURN], cursor="", curves=[curve])

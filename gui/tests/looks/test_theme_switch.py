@@ -46,9 +46,9 @@ from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.agents import Mode
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import EventBatch
+from mosaic_gui.state.reward_trend import trend_of
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.tokens import DARK, LIGHT, Tokens
-from mosaic_gui.viewmodels.checkpoints import trend_of
 from mosaic_gui.views.main_window import CHECKPOINTS, REPLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
 
 PICTURES = os.environ.get("MOSAIC_TEST_PICTURES")

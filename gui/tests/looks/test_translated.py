@@ -51,6 +51,7 @@ from mosaic_gui.state.run_details import details
 from mosaic_gui.state.settings import Settings
 from mosaic_gui.state.store import Changes
 from mosaic_gui.viewmodels.beliefs import EpisodeKey
+from mosaic_gui.viewmodels.checkpoints import ImportQuestion
 from mosaic_gui.viewmodels.run_table import Column, tool_tip
 from mosaic_gui.views.external_links import OfflineSummary
 from mosaic_gui.views.layout_menu import LayoutMenu
@@ -375,6 +376,10 @@ def show_checkpoints(spoken: Spoken) -> None:
     for row in rows:
         model.choose(address_of(row))
         assert spoken.english(page) == {}
+    for sent in (1, 9):
+        model.take_upload(spoken.given("best.zip"), sent, 9)
+        assert spoken.english(page) == {}
+    model.end_upload()
     model.search("none of them")
     assert spoken.english(page) == {}
     model.search("")
@@ -635,6 +640,22 @@ def open_readout(spoken: Spoken) -> None:
     chart.readout.show_readings("20", found, QPoint())
 
 
+def open_import(spoken: Spoken) -> None:
+    """What a file does not say."""
+    spoken.client.window.show_page(CHECKPOINTS)
+    assert spoken.client.window.checkpoints
+    words, name = spoken.given("Name its algorithm."), spoken.given("dqn.zip")
+    spoken.given("dqn", "CartPole-v1", "cleanrl")
+    spoken.client.all_checkpoints.ask(ImportQuestion(f"/a/{name}", words, {}))
+
+
+def open_checkpoint_menu(spoken: Spoken) -> None:
+    """Everything that can be done with a checkpoint."""
+    spoken.client.window.show_page(CHECKPOINTS)
+    spoken.client.all_checkpoints.take_page(spoken.given(checkpoints()), is_last=True)
+    spoken.client.window.checkpoints.side.show_menu(QPoint(10, 10))
+
+
 POPUPS: tuple[Callable[[Spoken], None], ...] = (
     open_palette,
     open_palette_of_form,
@@ -651,6 +672,8 @@ POPUPS: tuple[Callable[[Spoken], None], ...] = (
     open_summary,
     open_takeover,
     open_readout,
+    open_import,
+    open_checkpoint_menu,
 )
 
 

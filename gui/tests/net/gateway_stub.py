@@ -117,7 +117,9 @@ class HttpStub:
         class Handler(BaseHTTPRequestHandler):
             def handle_any(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)
-                body = json.loads(self.rfile.read(length)) if length else None
+                data = self.rfile.read(length)
+                is_file = self.headers.get("Content-Type") == "application/octet-stream"
+                body = data if is_file else json.loads(data) if data else None
                 headers = {k.lower(): v for k, v in self.headers.items()}
                 stub.asked.append(Asked(self.command, self.path, headers, body))
                 answer = stub.answers.popleft()

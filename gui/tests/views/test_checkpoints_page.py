@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
-from PyQt6.QtCore import QPoint, Qt
+from PyQt6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PyQt6.QtGui import QDropEvent
 from PyQt6.QtTest import QSignalSpy
 from PyQt6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -22,8 +23,9 @@ from mosaic_gui.net.reply import ApiProblem, ApiReply
 from mosaic_gui.state.checkpoint_list import CheckpointAddress
 from mosaic_gui.state.store import Changes
 from mosaic_gui.viewmodels.checkpoint_cards import FIRST_SHOWN, GroupHeading, MoreCards
-from mosaic_gui.viewmodels.checkpoints import CheckpointsModel
+from mosaic_gui.viewmodels.checkpoints import CheckpointsModel, ImportQuestion
 from mosaic_gui.views.checkpoints_page import CheckpointsPage
+from mosaic_gui.views.import_popup import ImportPopup
 
 KEY = Qt.Key
 LEFT = Qt.MouseButton.LeftButton
@@ -240,11 +242,11 @@ def test_trends_are_read_for_cards_in_sight_alone(qtbot: QtBot, shown: Shown) ->
     """Two at once; one that has none is not asked for again."""
     rows = [checkpoint(n, environment=f"World{n:03}-v0") for n in range(200)]
     shown.answer(rows)
-    qtbot.waitUntil(lambda: len(shown.asked("reward_curve")) == 2)
+    qtbot.waitUntil(lambda: len(shown.asked("curves")) == 2)
     shown.session.api.replies[-2].succeed(reward_curve(199))
     shown.session.api.replies[-1].fail(ApiProblem("away"))
-    qtbot.waitUntil(lambda: len(shown.asked("reward_curve")) >= 4)
-    asked = [args[0] for args in shown.asked("reward_curve")]
+    qtbot.waitUntil(lambda: len(shown.asked("curves")) >= 4)
+    asked = [args[0] for args in shown.asked("curves")]
     assert asked[:2] == [run_id(199), run_id(198)]
     assert len(set(asked)) == len(asked)
     assert len(shown.browser._trends) < 20
@@ -301,6 +303,29 @@ def test_what_cannot_be_done_says_why(shown: Shown) -> None:
     shown.model.take_workers([worker()])
     assert not side.train.isEnabled()
     assert "can begin with a checkpoint" in side.train.toolTip()
+
+
+def test_a_file_that_says_too_little_is_asked_about(qtbot: QtBot, shown: Shown) -> None:
+    """The popup has the refusal, and what was typed goes along with the next try."""
+    shown.answer(checkpoints())
+    wanted = QSignalSpy(shown.model.import_wanted)
+    shown.model.ask(ImportQuestion("/a/dqn.cleanrl_model", "Name the algorithm.", {}))
+    popup = QApplication.activePopupWidget()
+    assert isinstance(popup, ImportPopup)
+    qtbot.keyClicks(popup.fields["algorithm"], "dqn")
+    qtbot.keyClick(popup.fields["algorithm"], KEY.Key_Return)
+    assert wanted[0] == ["/a/dqn.cleanrl_model", {"algorithm": "dqn"}]
+
+
+def test_a_dropped_file_is_imported(shown: Shown) -> None:
+    """One file of this machine; nothing else is taken."""
+    wanted = QSignalSpy(shown.model.import_wanted)
+    for urls in (["file:///a/best.zip"], ["https://web/best.zip"], []):
+        data = QMimeData()
+        data.setUrls([QUrl(url) for url in urls])
+        left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        shown.page.dropEvent(QDropEvent(QPointF(), Qt.DropAction.CopyAction, data, left, none))
+    assert (len(wanted), wanted[0]) == (1, ["/a/best.zip", {}])
 
 
 def test_commands_are_copied(qtbot: QtBot, shown: Shown) -> None:

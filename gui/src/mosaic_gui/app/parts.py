@@ -10,6 +10,7 @@ from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.beliefs import BeliefsController
 from mosaic_gui.controllers.branches import BranchController
 from mosaic_gui.controllers.checkpoint_browser import CheckpointBrowserController
+from mosaic_gui.controllers.checkpoint_import import CheckpointImportController
 from mosaic_gui.controllers.checkpoints import CheckpointController
 from mosaic_gui.controllers.connection import ConnectionController
 from mosaic_gui.controllers.curve_refiner import CurveRefiner
@@ -122,6 +123,7 @@ class ClientParts(QObject):
         self.branch_controller = BranchController(self.branches, self)
         self.checkpoints = CheckpointController(self.launch, (self.trained, self.play_start), self)
         self.checkpoint_browser = CheckpointBrowserController(self.all_checkpoints, self.say, self)
+        self.checkpoint_import = CheckpointImportController(self.all_checkpoints, self.say, self)
         self.trash_controller = TrashController(self.trash_runs, self)
         self.curve_refiner = CurveRefiner(self)
         self.run_actions = RunActions(self.say, self)
@@ -149,6 +151,7 @@ class ClientParts(QObject):
             self.branch_controller,
             self.checkpoints,
             self.checkpoint_browser,
+            self.checkpoint_import,
             self.trash_controller,
             self.curve_refiner,
             self.run_actions,

@@ -227,6 +227,7 @@ class Wiring(QObject):
         model.play_wanted.connect(self.navigator.play_checkpoint)
         model.train_wanted.connect(self.navigator.train_on)
         model.run_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
+        model.export_wanted.connect(self._parts.downloads.export_checkpoint)
         model.said.connect(self._parts.say)
 
     def _on_stage_shown(self, shown: bool) -> None:

@@ -9,7 +9,8 @@ from PyQt6.QtCore import QObject
 
 from mosaic_contracts.checkpoint_words import CheckpointState
 from mosaic_contracts.checkpoints import CheckpointPage, CheckpointRow
-from mosaic_contracts.runs import Curve, RunView
+from mosaic_contracts.curve_set import EPISODE_RETURN, CurveSet
+from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
 from mosaic_gui.controllers.base import Controller
@@ -19,9 +20,10 @@ from mosaic_gui.net.reply import ApiProblem, ApiReply
 from mosaic_gui.state import run_row
 from mosaic_gui.state.checkpoint_texts import FileCheck
 from mosaic_gui.state.language import tr, tr_n
+from mosaic_gui.state.reward_trend import POINTS, RewardTrend, trend_of
 from mosaic_gui.state.store import Changes
 from mosaic_gui.timers import single_shot_timer
-from mosaic_gui.viewmodels.checkpoints import CheckpointsModel, RewardTrend, trend_of
+from mosaic_gui.viewmodels.checkpoints import CheckpointsModel
 
 FIRST_PAGE, PAGE = 60, 500
 """Checkpoints of the first page, which fills a window, and of each further one."""
@@ -30,7 +32,6 @@ SETTLE_MS = 500
 """Delay before changed runs are read, so that many changes cause one request."""
 MOST_CHANGED = 20
 """Runs that are read by themselves; of more the whole list is read."""
-TREND_BUCKETS = 40
 TRENDS_AT_ONCE = 2
 
 
@@ -200,12 +201,12 @@ class CheckpointBrowserController(Controller):
             if self.session is None:
                 return
             self._reading_trends.add(run_id)
-            reply = self.session.api.reward_curve(run_id, TREND_BUCKETS)
+            reply = self.session.api.curves(run_id, [EPISODE_RETURN], POINTS)
             reply.done.connect(partial(self._on_trend, run_id))
             reply.failed.connect(lambda _problem, run_id=run_id: self._take_trend(run_id, RewardTrend()))  # fmt: skip
 
-    def _on_trend(self, run_id: str, curve: Curve) -> None:
-        self._take_trend(run_id, trend_of(curve))
+    def _on_trend(self, run_id: str, found: CurveSet) -> None:
+        self._take_trend(run_id, trend_of(found))
 
     def _take_trend(self, run_id: str, trend: RewardTrend) -> None:
         self._reading_trends.discard(run_id)

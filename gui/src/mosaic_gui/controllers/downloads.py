@@ -6,6 +6,7 @@ from pathlib import Path
 
 from PyQt6.QtCore import QObject, QStandardPaths, QUrl, pyqtSignal
 
+from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.runs import ArtifactRow, RunView
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.run_actions import Say
@@ -47,7 +48,20 @@ class DownloadController(Controller):
             self._say(unwritable(target, error).message, "", None)
             return
         again = partial(self.fetch, run, file, place)
-        self._watch(download, target, file, self._on_done, again)
+        self._watch(download, target, file.bytes, self._on_done, again)
+
+    def export_checkpoint(self, row: CheckpointRow, place: str) -> None:
+        """Write a checkpoint with its facts to `place`, for another stack."""
+        target = Path(place)
+        if self.session is None or target in self._under_way:
+            return
+        try:
+            download = self.session.api.export_checkpoint(row.run_id, row.path, target)
+        except OSError as error:
+            self._say(unwritable(target, error).message, "", None)
+            return
+        again = partial(self.export_checkpoint, row, place)
+        self._watch(download, target, row.bytes, self._on_done, again)
 
     def show_video(self, run: RunView, file: ArtifactRow) -> None:
         """Show a video: where it lies, if the stack is on this machine, else a copy in the cache."""
@@ -67,7 +81,7 @@ class DownloadController(Controller):
             self._say(unwritable(target, error).message, "", None)
             return
         again = partial(self.show_video, run, file)
-        self._watch(download, target, file, self._on_video, again)
+        self._watch(download, target, file.bytes, self._on_video, again)
 
     def play_externally(self, video: Path) -> None:
         """Show a video in the program that this desktop has for it."""
@@ -82,13 +96,13 @@ class DownloadController(Controller):
         self,
         download: Download,
         target: Path,
-        file: ArtifactRow,
+        size_bytes: int,
         done: Callable[[Path], None],
         again: Callable[[], None],
     ) -> None:
         self._under_way[target] = download
-        self._model.take_progress(target.name, 0, file.bytes)
-        download.progressed.connect(partial(self._on_progress, target.name, file.bytes))
+        self._model.take_progress(target.name, 0, size_bytes)
+        download.progressed.connect(partial(self._on_progress, target.name, size_bytes))
         download.done.connect(done)
         download.failed.connect(partial(self._on_failed, target, again))
 

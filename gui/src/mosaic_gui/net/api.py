@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import msgspec
 from pydantic import BaseModel
-from PyQt6.QtCore import QObject, QUrl
+from PyQt6.QtCore import QIODevice, QObject, QUrl
 from PyQt6.QtNetwork import (
     QNetworkAccessManager,
     QNetworkProxy,
@@ -19,7 +19,7 @@ from PyQt6.QtNetwork import (
 
 from mosaic_contracts import VERSION, http_api
 from mosaic_contracts.checkpoints import CheckpointRow
-from mosaic_contracts.curve_set import EPISODE_RETURN, CurveSet
+from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.frames import EnvironmentFrame, decode_frame, decode_page
 from mosaic_contracts.http_api import Operation
 from mosaic_contracts.runs import ArtifactRow, ReplayEntry
@@ -28,6 +28,7 @@ from mosaic_gui.net.download import Download
 from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.reply import ApiProblem, ApiReply, LogPiece, read_problem
 from mosaic_gui.net.trust import configuration, refusal
+from mosaic_gui.net.upload import FileUpload
 from mosaic_gui.state.frame_cache import FrameRange
 from mosaic_gui.state.language import tr
 from mosaic_gui.timers import single_shot_timer
@@ -36,6 +37,8 @@ TIMEOUT_MS = 20_000
 """A preflight asks the worker's own program, which imports torch."""
 HASHING_MS = 600_000
 """Files of several GiB may be read, one request after the other."""
+IMPORT_MS = 180_000
+"""A worker looks into a file for a minute at most, in a process of its own."""
 TRIES = 3
 LOG_PIECE_BYTES = 2**18
 MOST_CHECKPOINTS = 500
@@ -73,6 +76,8 @@ class ApiClient(QObject):
             reply.drop()
         for download in self.findChildren(Download):
             download.cancel()
+        for upload in self.findChildren(FileUpload):
+            upload.cancel()
         for network_reply in self._network.findChildren(QNetworkReply):
             # one that has failed already ends by itself; to abort it as well makes Qt complain
             if network_reply.error() is QNetworkReply.NetworkError.NoError:
@@ -235,10 +240,18 @@ class ApiClient(QObject):
             timeout_ms=HASHING_MS,
         )
 
-    def reward_curve(self, run_id: str, buckets: int) -> ApiReply:
-        """Curve of the returns of a run's episodes, in so many buckets."""
-        query: dict[str, str | int] = {"name": EPISODE_RETURN, "buckets": buckets}
-        return self._send(http_api.CURVE, run_id, query=query)
+    def import_checkpoint(self, file: Path, fields: Mapping[str, str]) -> FileUpload:
+        """FileUpload a file as a checkpoint, with what it does not say. Raises UploadRefused: it cannot be sent."""
+        query = urlencode({"file": file.name, **fields})
+        request = self.request(f"{http_api.IMPORT_CHECKPOINT.at()}?{query}")
+        request.setTransferTimeout(IMPORT_MS)
+        return FileUpload(request, self.post, file, self)
+
+    def export_checkpoint(self, run_id: str, path: str, target: Path) -> Download:
+        """A checkpoint with its facts as a zip; raises OSError where that cannot be written."""
+        query = urlencode({"path": path})
+        request = self.request(f"{http_api.EXPORT_CHECKPOINT.at(run_id)}?{query}")
+        return Download(request, lambda one: self.start(one, b"GET", b""), target, self)
 
     def download(self, run_id: str, path: str, target: Path) -> Download:
         """A file of a run into a file of this machine; raises OSError where that cannot be written."""
@@ -292,6 +305,10 @@ class ApiClient(QObject):
         request.setRawHeader(b"Authorization", f"Bearer {self.location.token}".encode())
         request.setRawHeader(b"User-Agent", f"mosaic-gui/{VERSION}".encode())
         return request
+
+    def post(self, request: QNetworkRequest, body: QIODevice) -> QNetworkReply | None:
+        """Send one request with the content of a device; None after `close`."""
+        return None if self._closed else self._network.post(request, body)
 
     def start(self, request: QNetworkRequest, verb: bytes, payload: bytes) -> QNetworkReply | None:
         """Send one request; None after `close`."""

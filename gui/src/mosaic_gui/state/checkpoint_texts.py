@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from mosaic_contracts.checkpoint_words import RECENT_EPISODES, CheckpointMark, CheckpointState
@@ -11,7 +12,7 @@ from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import wording
 from mosaic_gui.state.checkpoint_list import address_of
 from mosaic_gui.state.language import mark, tr, tr_mark
-from mosaic_gui.state.run_files import start_parameter
+from mosaic_gui.state.run_files import name_part, start_parameter
 
 EVALUATED_EPISODES, EVALUATED_SEED = 20, 1
 """Episodes of an evaluation, and seed of the first one; each next one has the next. As on the command line."""
@@ -95,6 +96,12 @@ def integrity(row: CheckpointRow, checked: CheckedFile | None) -> tuple[str, str
 def file_name(row: CheckpointRow) -> str:
     """The path without the folder that most have."""
     return row.path.removeprefix(_FOLDER)
+
+
+def export_name(row: CheckpointRow) -> str:
+    """Name of the zip that an export writes."""
+    stem = PurePosixPath(row.path).stem
+    return f"{name_part(row.run_name) or row.run_id}-{name_part(stem)}.zip"
 
 
 def step_text(row: CheckpointRow) -> str:

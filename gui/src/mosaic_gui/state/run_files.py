@@ -57,9 +57,13 @@ def play_obstacle(file: ArtifactRow | None, algorithm: Algorithm | None) -> str:
 
 def local_name(run: RunView, file: ArtifactRow) -> str:
     """A name in a folder of files from many runs: the run's, then the file's own."""
-    stem = _UNFIT.sub("-", run.name).strip("-.")[:_MOST_NAME] or run.run_id
     name = _UNFIT.sub("-", file.path.rpartition("/")[2])[-_MOST_NAME:]
-    return f"{stem}-{name}"
+    return f"{name_part(run.name) or run.run_id}-{name}"
+
+
+def name_part(text: str) -> str:
+    """A text as part of a file's name; empty: nothing of it can be."""
+    return _UNFIT.sub("-", text).strip("-.")[:_MOST_NAME]
 
 
 def is_video(file: ArtifactRow | None) -> bool:

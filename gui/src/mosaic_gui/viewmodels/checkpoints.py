@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.checkpoints import CheckpointRow
-from mosaic_contracts.runs import Curve, RunView
+from mosaic_contracts.runs import RunView
 from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.worker import Algorithm
@@ -29,32 +30,33 @@ from mosaic_gui.state.checkpoint_texts import (
     training_obstacle,
 )
 from mosaic_gui.state.language import tr
+from mosaic_gui.state.reward_trend import RewardTrend
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.timers import single_shot_timer
 from mosaic_gui.viewmodels.checkpoint_cards import CheckpointCards
 
 MOST_TRENDS = 2_000
 """Trends of runs that are kept."""
+ASKED_OF_FILE = ("algorithm", "environment", "worker")
+"""What can be named of a file that does not say it."""
 FILL_MS = 150
 """Time between two pages of a long list and the cards that have them."""
 
 
 @dataclass(frozen=True)
-class RewardTrend:
-    """Mean returns of a run over its steps, as few points."""
+class ImportQuestion:
+    """What is to be named before a file can be imported."""
 
-    steps: tuple[float, ...] = ()
-    values: tuple[float, ...] = ()
+    file: str
+    words: str
+    """The refusal."""
+    fields: dict[str, str]
+    """What was named for it, by the fields of `ASKED_OF_FILE`."""
 
-
-def trend_of(curve: Curve) -> RewardTrend:
-    """The trend in a curve of episode returns."""
-    points = [
-        ((bucket.step0 + bucket.step1) / 2, bucket.mean)
-        for bucket in curve.buckets
-        if bucket.mean is not None
-    ]
-    return RewardTrend(tuple(step for step, _ in points), tuple(value for _, value in points))
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return Path(self.file).name
 
 
 class CheckpointsModel(QObject):
@@ -78,6 +80,13 @@ class CheckpointsModel(QObject):
     train_wanted = pyqtSignal(str, str)
     """Run, and path of its checkpoint."""
     run_wanted = pyqtSignal(str)
+    import_wanted = pyqtSignal(str, dict)
+    """A file of this machine, and what it does not say, by the fields of `ASKED_OF_FILE`."""
+    import_cancelled = pyqtSignal()
+    import_asked = pyqtSignal(object)
+    """An ImportQuestion."""
+    export_wanted = pyqtSignal(object, str)
+    """CheckpointRow, and the place on this machine."""
     said = pyqtSignal(str)
 
     def __init__(self, store: Store, parent: QObject | None = None) -> None:
@@ -95,6 +104,10 @@ class CheckpointsModel(QObject):
         """Why the list could not be read; empty: it was."""
         self.check_progress: tuple[int, int] | None = None
         """Checkpoints whose hash was compared, and how many there are to compare; None: none are."""
+        self.upload: tuple[str, int, int] | None = None
+        """A file that is imported, bytes that were sent, and bytes of it; None: none is."""
+        self._expected = ""
+        """Run whose checkpoint is chosen once it is listed."""
         self._checked: dict[CheckpointAddress, CheckedFile] = {}
         self._trends: dict[str, RewardTrend] = {}
         self._old_trends: set[str] = set()
@@ -205,7 +218,11 @@ class CheckpointsModel(QObject):
     def take_runs(self, run_ids: Iterable[str], rows: Iterable[CheckpointRow]) -> None:
         """Take all checkpoints of some runs."""
         self._old_trends |= set(run_ids)
-        self.list.replace_runs(run_ids, rows)
+        found = list(rows)
+        self.list.replace_runs(run_ids, found)
+        imported = next((row for row in found if row.run_id == self._expected), None)
+        if imported is not None:
+            self.chosen, self._expected = address_of(imported), ""
         self.fill()
 
     def forget_runs(self, run_ids: Iterable[str]) -> bool:
@@ -239,6 +256,24 @@ class CheckpointsModel(QObject):
         self.check_progress = None
         self.changed.emit()
 
+    def take_upload(self, name: str, sent: int, size: int) -> None:
+        """Note the progress of an import."""
+        self.upload = (name, sent, size)
+        self.changed.emit()
+
+    def end_upload(self) -> None:
+        """No file is imported any more."""
+        self.upload = None
+        self.changed.emit()
+
+    def expect(self, run_id: str) -> None:
+        """Choose the checkpoint of this run once it is listed."""
+        self._expected = run_id
+
+    def ask(self, question: ImportQuestion) -> None:
+        """Ask what a file does not say."""
+        self.import_asked.emit(question)
+
     def forget(self) -> None:
         """Forget everything of this stack."""
         self._fill.stop()
@@ -246,7 +281,7 @@ class CheckpointsModel(QObject):
         self._checked, self._trends, self._evaluations = {}, {}, {}
         self._old_trends = set()
         self.is_read = self.is_reading = False
-        self.problem, self.check_progress = "", None
+        self.problem, self.check_progress, self.upload = "", None, None
         self.fill()
 
     def search(self, words: str) -> None:
@@ -309,9 +344,12 @@ class CheckpointsModel(QObject):
         """Compare the hashes of all checkpoints that match."""
         self._check(self.shown_rows)
 
-    def cancel_check(self) -> None:
-        """Compare no more."""
-        self.check_cancelled.emit()
+    def cancel(self) -> None:
+        """Import or compare no more."""
+        if self.upload is not None:
+            self.import_cancelled.emit()
+        else:
+            self.check_cancelled.emit()
 
     def fill(self) -> None:
         """Show what matches; the chosen one stays chosen while it is there."""

@@ -12,11 +12,11 @@ from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_gui.state import checkpoint_texts as texts
 from mosaic_gui.state.checkpoint_texts import CheckedFile, Tag
 from mosaic_gui.state.language import tr
+from mosaic_gui.state.reward_trend import RewardTrend
 from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.theme.icon import pixmap
 from mosaic_gui.theme.tokens import mixed
 from mosaic_gui.viewmodels.checkpoint_cards import GroupHeading, MoreCards
-from mosaic_gui.viewmodels.checkpoints import RewardTrend
 from mosaic_gui.views.badge import HEIGHT as BADGE_HEIGHT
 from mosaic_gui.views.badge import badge_width, draw_badge
 

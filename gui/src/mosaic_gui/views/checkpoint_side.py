@@ -1,8 +1,9 @@
 """The chosen checkpoint: what is known of it, and what can be done with it."""
 
-from PyQt6.QtCore import QPoint, Qt, pyqtSignal
+from PyQt6.QtCore import QPoint, QStandardPaths, Qt, pyqtSignal
 from PyQt6.QtGui import QGuiApplication
 from PyQt6.QtWidgets import (
+    QFileDialog,
     QFormLayout,
     QFrame,
     QGridLayout,
@@ -49,6 +50,7 @@ class CheckpointSide(QFrame):
         self.run = _quiet(tr("Show the run"), "watch", "checkpoints.run")
         self.check = _quiet(tr("Verify"), "ok", "checkpoints.check")
         self.copy = _quiet(tr("Copy command"), "copy", "checkpoints.copy")
+        self.export = _quiet(tr("Export"), "download", "checkpoints.export")
         self._arrange()
         self._connect()
         self.refresh()
@@ -72,7 +74,7 @@ class CheckpointSide(QFrame):
         """Everything that can be done with the chosen checkpoint."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for made in (self.play, self.evaluate, self.train, self.run, self.check):
+        for made in (self.play, self.evaluate, self.train, self.run, self.check, self.export):
             action = menu.addAction(made.text())
             if action is not None:
                 action.setEnabled(made.isEnabled())
@@ -103,6 +105,11 @@ class CheckpointSide(QFrame):
         self.run.setEnabled(model.run is not None)
         self.check.setEnabled(row is not None and model.check_progress is None)
         self.copy.setEnabled(row is not None)
+        missing = texts.gone(row, model.checked(row)) if row is not None else ""
+        self.export.setEnabled(row is not None and not missing)
+        self.export.setToolTip(
+            missing or tr("Write a zip with the checkpoint and its facts, for another stack")
+        )
         algorithm = model.algorithm
         words = texts.start_words(algorithm) if algorithm is not None and not training else ""
         self._why.setText("\n".join(dict.fromkeys(filter(None, (acting, training)))) or words)
@@ -139,7 +146,7 @@ class CheckpointSide(QFrame):
         more.setSpacing(2)
         for made in (self.evaluate, self.train):
             acts.addWidget(made, 1)
-        for number, made in enumerate((self.run, self.check, self.copy)):
+        for number, made in enumerate((self.run, self.check, self.copy, self.export)):
             more.addWidget(made, number // 2, number % 2, Qt.AlignmentFlag.AlignLeft)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 14, 16, 12)
@@ -162,6 +169,20 @@ class CheckpointSide(QFrame):
         self.run.clicked.connect(model.show_run)
         self.check.clicked.connect(model.check_chosen)
         self.copy.clicked.connect(self._offer_commands)
+        self.export.clicked.connect(self._ask_where)
+
+    def _ask_where(self) -> None:
+        row = self._model.row
+        if row is None:
+            return
+        where = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DownloadLocation)
+        dialog = QFileDialog(self, tr("Export {name}", name=texts.file_name(row)))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDirectory(where)
+        dialog.selectFile(texts.export_name(row))
+        dialog.fileSelected.connect(lambda place: self._model.export_wanted.emit(row, place))
+        dialog.open()
 
     def _offer_commands(self) -> None:
         menu = QMenu(self)

@@ -1,8 +1,9 @@
 """The page `Checkpoints`: what was learned over all runs, found, compared, verified and used."""
 
-from PyQt6.QtCore import Qt, pyqtSignal
-from PyQt6.QtGui import QKeyEvent
+from PyQt6.QtCore import QMimeData, QPoint, Qt, pyqtSignal
+from PyQt6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
 from PyQt6.QtWidgets import (
+    QFileDialog,
     QFrame,
     QHBoxLayout,
     QLineEdit,
@@ -15,12 +16,13 @@ from PyQt6.QtWidgets import (
 from mosaic_gui.state.checkpoint_list import CardChoice, CardOrder
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.icon import icon
-from mosaic_gui.viewmodels.checkpoints import CheckpointsModel
+from mosaic_gui.viewmodels.checkpoints import CheckpointsModel, ImportQuestion
 from mosaic_gui.views.bases import VisibilityFrame
 from mosaic_gui.views.checkpoint_cards import CheckpointCardView
 from mosaic_gui.views.checkpoint_side import CheckpointSide
 from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.form_field import CalmCombo
+from mosaic_gui.views.import_popup import ImportPopup
 from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
@@ -48,6 +50,7 @@ class CheckpointsPage(VisibilityFrame):
     def __init__(self, model: CheckpointsModel) -> None:
         super().__init__()
         self.setObjectName("page.checkpoints")
+        self.setAcceptDrops(True)
         self._model = model
         self._count = label("", "muted")
         self.search = CheckpointSearch()
@@ -63,6 +66,7 @@ class CheckpointsPage(VisibilityFrame):
         self.cards = CheckpointCardView(model)
         self.side = CheckpointSide(model)
         self.check = button(tr("Verify all"), "quiet", "checkpoints.check_all")
+        self.importing = button(tr("Import"), "quiet", "checkpoints.import")
         self._strip = self._make_strip()
         self._stack = QStackedWidget()
         self._filled = self._make_filled()
@@ -114,13 +118,24 @@ class CheckpointsPage(VisibilityFrame):
 
     def _show_progress(self) -> None:
         model = self._model
-        progress = model.check_progress
+        progress, upload = model.check_progress, model.upload
         is_problem = bool(model.problem) and model.total > 0
         is_reading = model.is_reading and model.total > 0
-        self._strip.setVisible(progress is not None or is_problem or is_reading)
-        self._bar.setVisible(progress is not None)
-        self._cancel.setVisible(progress is not None)
-        if progress is not None:
+        is_busy = progress is not None or upload is not None
+        self._strip.setVisible(is_busy or is_problem or is_reading)
+        self._bar.setVisible(is_busy)
+        self._cancel.setVisible(is_busy)
+        self.importing.setEnabled(upload is None)
+        if upload is not None:
+            name, sent, size = upload
+            self._bar.setRange(0, 1_000)
+            self._bar.setValue(round(1_000 * sent / max(1, size)))
+            self._progress.set_whole(
+                tr("Importing {file}", file=name)
+                if sent < size
+                else tr("{file} is sent. The worker looks into it …", file=name)
+            )
+        elif progress is not None:
             done, total = progress
             self._bar.setRange(0, total)
             self._bar.setValue(done)
@@ -137,17 +152,20 @@ class CheckpointsPage(VisibilityFrame):
         self.search.setAccessibleName(tr("Search checkpoints"))
         self.search.setPlaceholderText(tr("Search (/) …"))
         self.search.setClearButtonEnabled(True)
-        self.search.setMinimumWidth(120)
+        self.search.setMinimumWidth(110)
         self.search.setMaximumWidth(SEARCH_WIDTH)
         self.search.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
         self.order.setObjectName("checkpoints.order")
         self.order.setAccessibleName(tr("Sort"))
         for key, word in (
-            (CardOrder.DATE, tr("Newest first")),
-            (CardOrder.RETURN, tr("Highest return first")),
-            (CardOrder.STEP, tr("Most steps first")),
+            (CardOrder.DATE, tr("By date")),
+            (CardOrder.RETURN, tr("By return")),
+            (CardOrder.STEP, tr("By steps")),
         ):
             self.order.addItem(word, key.value)
+        self.importing.setToolTip(
+            tr("Import a checkpoint from a file; a file can be dropped on this page, too")
+        )
         self.check.setToolTip(
             tr("Compare the files of all listed checkpoints with their recorded hashes")
         )
@@ -157,7 +175,7 @@ class CheckpointsPage(VisibilityFrame):
         head.addWidget(self._count)
         head.addStretch(1)
         head.addWidget(self.search, 2)
-        for part in (self.choices, self.order, self.check):
+        for part in (self.choices, self.order, self.check, self.importing):
             head.addWidget(part)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 16, 20, 16)
@@ -175,7 +193,9 @@ class CheckpointsPage(VisibilityFrame):
         self.choices.chosen.connect(model.show_choice)
         self.order.activated.connect(lambda n: model.sort(str(self.order.itemData(n))))
         self.check.clicked.connect(model.check_shown)
-        self._cancel.clicked.connect(model.cancel_check)
+        self._cancel.clicked.connect(model.cancel)
+        self.importing.clicked.connect(self._choose_file)
+        model.import_asked.connect(self._ask)
         self.cards.play_wanted.connect(model.play)
         self.cards.menu_wanted.connect(self.side.show_menu)
         self.side.said.connect(model.said)
@@ -187,6 +207,28 @@ class CheckpointsPage(VisibilityFrame):
         """Put the cursor into the search field."""
         self.search.setFocus()
         self.search.selectAll()
+
+    def dragEnterEvent(self, event: QDragEnterEvent | None) -> None:
+        if event is not None and _file_of(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent | None) -> None:
+        file = _file_of(event.mimeData()) if event is not None else ""
+        if file and event is not None:
+            event.acceptProposedAction()
+            self._model.import_wanted.emit(file, {})
+
+    def _choose_file(self) -> None:
+        dialog = QFileDialog(self, tr("Import a checkpoint"))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda file: self._model.import_wanted.emit(file, {}))
+        dialog.open()
+
+    def _ask(self, question: ImportQuestion) -> None:
+        popup = ImportPopup(self, question)
+        popup.given.connect(self._model.import_wanted)
+        popup.show_at(self.importing.mapToGlobal(QPoint(0, self.importing.height() + 4)))
 
     def _on_words(self, words: str) -> None:
         self._model.search(words)
@@ -269,3 +311,9 @@ class CheckpointsPage(VisibilityFrame):
             layout.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
         layout.addStretch(3)
         return panel
+
+
+def _file_of(data: QMimeData | None) -> str:
+    """The one file of this machine that is dragged; empty: something else is."""
+    urls = data.urls() if data is not None else []
+    return urls[0].toLocalFile() if len(urls) == 1 else ""

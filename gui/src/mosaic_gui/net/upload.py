@@ -1,0 +1,150 @@
+"""Uploads a file of this machine to the stack, again from its start where a connection breaks."""
+
+import stat
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+from PyQt6.QtCore import QFile, QIODevice, QObject, QTimer, pyqtSignal
+from PyQt6.QtNetwork import QNetworkReply, QNetworkRequest
+
+from mosaic_contracts.checkpoint_words import MAX_CHECKPOINT_BYTES
+from mosaic_contracts.runs import RunView
+from mosaic_gui.net.backoff import retry_backoff
+from mosaic_gui.net.reply import ApiProblem, read_problem
+from mosaic_gui.state import wording
+from mosaic_gui.state.language import tr
+from mosaic_gui.timers import single_shot_timer
+
+TRIES = 3
+"""Connections that may break before an upload fails."""
+
+Post = Callable[[QNetworkRequest, QIODevice], QNetworkReply | None]
+
+
+class UploadRefused(ValueError):
+    """A file cannot be sent. The message says why, and what to do."""
+
+
+class FileUpload(QObject):
+    """Sends one file. Sent twice it is still one import: each try has the same key.
+
+    Exactly one of `done` and `failed` comes, or neither after `cancel`.
+    """
+
+    progressed = pyqtSignal(object, object)
+    """Bytes sent, and bytes of the file."""
+    done = pyqtSignal(object)
+    """RunView of the new run."""
+    failed = pyqtSignal(object)
+    """ApiProblem."""
+
+    def __init__(
+        self, request: QNetworkRequest, post: Post, path: Path, parent: QObject | None = None
+    ) -> None:
+        """Begin. Raises UploadRefused: the file is not there, is no regular file, is empty or too large."""
+        super().__init__()
+        self.size = _size_of(path)
+        self.path, self._request, self._post = path, request, post
+        self._request.setRawHeader(b"Idempotency-Key", uuid.uuid4().hex.encode())
+        kind = QNetworkRequest.KnownHeaders.ContentTypeHeader
+        self._request.setHeader(kind, "application/octet-stream")
+        self._file = QFile(str(path))
+        if not self._file.open(QIODevice.OpenModeFlag.ReadOnly):
+            raise UploadRefused(
+                tr("{file} cannot be read: {why}.", file=path, why=self._file.errorString())
+            )
+        self.setParent(parent)  # one that could not begin is nobody's child
+        self._left, self._backoff = TRIES, retry_backoff()
+        self._reply: QNetworkReply | None = None
+        self._is_over = False
+        self._send()
+
+    def cancel(self) -> None:
+        """Cancel the upload; the stack keeps nothing of it."""
+        if not self._is_over:
+            self._end()
+
+    def _send(self) -> None:
+        self._left -= 1
+        self._file.seek(0)
+        reply = self._post(self._request, self._file)
+        if reply is None:
+            self.cancel()
+            return
+        self._reply = reply
+        reply.uploadProgress.connect(lambda sent, _whole: self.progressed.emit(sent, self.size))
+        reply.finished.connect(lambda: self._on_finished(reply))
+
+    def _on_finished(self, reply: QNetworkReply) -> None:
+        reply.deleteLater()
+        if self._is_over or reply is not self._reply:
+            return
+        found = reply.attribute(QNetworkRequest.Attribute.HttpStatusCodeAttribute)
+        data = reply.readAll().data() if reply.isOpen() else b""
+        if found is None or int(found) == 503:
+            self._try_again(reply)
+        elif 200 <= int(found) < 300:
+            self._take(data)
+        else:
+            problem = read_problem(int(found), data)
+            words = f"{problem.title.rstrip('.')}. {problem.detail}".strip()
+            self._fail(ApiProblem(words, problem))
+
+    def _take(self, data: bytes) -> None:
+        try:
+            run = RunView.model_validate_json(data)
+        except ValueError as error:
+            words = tr("The stack's answer cannot be read: {why}", why=error)
+            self._fail(ApiProblem(words, is_answer_unread=True))
+            return
+        self._end()
+        self.done.emit(run)
+
+    def _try_again(self, reply: QNetworkReply) -> None:
+        is_distrust = reply.error() == QNetworkReply.NetworkError.SslHandshakeFailedError
+        if self._left <= 0 or is_distrust:
+            why = reply.errorString().rstrip(".")
+            words = tr("{file} was not sent: {why}. Try again.", file=self.path.name, why=why)
+            self._fail(ApiProblem(words))
+            return
+        timer = single_shot_timer(self, self._send)
+        timer.timeout.connect(timer.deleteLater)
+        timer.start(round(self._backoff.next_s() * 1_000))
+
+    def _fail(self, problem: ApiProblem) -> None:
+        self._end()
+        self.failed.emit(problem)
+
+    def _end(self) -> None:
+        self._is_over = True
+        for timer in self.findChildren(QTimer):
+            timer.stop()
+        if self._reply is not None and self._reply.isRunning():
+            self._reply.abort()
+        self._file.close()
+        self.deleteLater()
+
+
+def _size_of(path: Path) -> int:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise UploadRefused(
+            tr("{file} cannot be read: {why}.", file=path, why=error.strerror or error)
+        ) from error
+    if not stat.S_ISREG(found.st_mode):
+        raise UploadRefused(tr("{file} is no regular file. Choose a file.", file=path))
+    if not found.st_size:
+        words = tr("{file} is empty. Copy it again from where it comes from.", file=path)
+        raise UploadRefused(words)
+    if found.st_size > MAX_CHECKPOINT_BYTES:
+        raise UploadRefused(
+            tr(
+                "{file} has {size}; a checkpoint has at most {most}.",
+                file=path,
+                size=wording.bytes_text(found.st_size),
+                most=wording.bytes_text(MAX_CHECKPOINT_BYTES),
+            )
+        )
+    return found.st_size
