@@ -20,12 +20,14 @@ from mosaic_base.atomic import ABANDONED_S
 from mosaic_client import Client
 from mosaic_contracts import VERSION
 from mosaic_contracts.exports import (
+    UNFINISHED,
     DatasetExport,
     DatasetReport,
     ExportPhase,
     ExportProgress,
     dataset_name,
     datasets_folder,
+    unfinished_dataset,
 )
 from mosaic_exporter.episodes import RecordedEpisode, Selection, whole_episodes
 from mosaic_exporter.errors import ExportProblem
@@ -232,7 +234,7 @@ def _unfinished(target: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     beginning = f".{target.name}."
     for entry in target.parent.iterdir():
-        is_ours = entry.name.startswith(beginning) and entry.name.endswith(".part")
+        is_ours = entry.name.startswith(beginning) and entry.name.endswith(UNFINISHED)
         if is_ours and entry.lstat().st_mtime < time.time() - ABANDONED_S:
             shutil.rmtree(entry, ignore_errors=True)
-    return target.with_name(f"{beginning}{os.getpid()}.part")
+    return unfinished_dataset(target, os.getpid())

@@ -12,7 +12,7 @@ from PyQt6.QtCore import QUrl
 from pytestqt.qtbot import QtBot
 from tests.specimen import run_id
 
-from mosaic_contracts.exports import DatasetExport, EpisodeRef, VideoExport
+from mosaic_contracts.exports import DATASETS_VARIABLE, DatasetExport, EpisodeRef, VideoExport
 from mosaic_gui.controllers.exports import ExportController
 from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.viewmodels.exports import ExportModel
@@ -28,6 +28,10 @@ if {waits!r}:
     sys.stdin.read()
     sys.exit(130)
 if {killed!r}:
+    target = order["export"].get("target") or os.path.join({datasets!r}, order["export"]["name"])
+    folder, name = os.path.split(target)
+    os.makedirs(os.path.join(folder, f".{{name}}.{{os.getpid()}}.part"))
+    open(os.path.join(folder, f".{{name}}.0123abcd.draft"), "w").close()
     os.kill(os.getpid(), 9)
 if {late!r}:
     sys.stdin.read()
@@ -81,6 +85,7 @@ class Bench:
             says=says,
             waits=waits,
             killed=killed,
+            datasets=str(self.folder / "datasets"),
             late=late,
             code=code,
         )
@@ -190,13 +195,26 @@ def test_an_exporter_that_breaks_is_said(bench: Bench, qtbot: QtBot) -> None:
 
 
 def test_an_exporter_that_is_killed_is_said(bench: Bench, qtbot: QtBot) -> None:
-    """The signal, and where an unfinished file may be."""
+    """By its signal; what it has left is removed, and a draft of another program stays."""
     bench.install(PROGRESS, killed=True)
+    before = bench.folder / ".a.mp4.4567cdef.draft"
+    before.touch()
     bench.exports.start(bench.video)
     words, act = ended(bench, qtbot)
-    assert "ended by SIGKILL" in words
-    assert str(bench.folder) in words
+    assert words == "The exporter was ended by SIGKILL. Nothing of the export was left."
     assert act == "Try again"
+    assert list(bench.folder.glob(".*.draft")) == [before]
+
+
+def test_the_folder_of_a_killed_dataset_goes(
+    bench: Bench, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has no name yet, and thousands of files."""
+    monkeypatch.setenv(DATASETS_VARIABLE, str(bench.folder / "datasets"))
+    bench.install(PROGRESS, killed=True)
+    bench.exports.start(DatasetExport(run_id=run_id(0), name="mine/lake-v0"))
+    assert "Nothing of the export was left." in ended(bench, qtbot)[0]
+    assert list((bench.folder / "datasets" / "mine").glob(".*.part")) == []
 
 
 def test_an_export_that_was_done_before_it_is_cancelled_is_reported(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic_base.atomic import ABANDONED_S, atomic_file, replace_file
+from mosaic_base.atomic import ABANDONED_S, atomic_file, drafts_of, replace_file
 
 
 @pytest.mark.parametrize("durable", [False, True])
@@ -130,3 +130,13 @@ def test_the_draft_of_a_killed_process_is_removed(tmp_path: Path) -> None:
         os.utime(draft, (0, time.time() - ABANDONED_S - 1))
     replace_file(target, "whole")
     assert sorted(tmp_path.iterdir()) == sorted([target, fresh, other])
+
+
+def test_drafts_of_a_file_are_found(tmp_path: Path) -> None:
+    """Those of other files are not."""
+    target = tmp_path / "a.mp4"
+    with atomic_file(target) as draft:
+        draft.touch()
+        (tmp_path / ".b.mp4.0123abcd.draft").touch()
+        assert drafts_of(target) == {draft}
+    assert drafts_of(target) == set()

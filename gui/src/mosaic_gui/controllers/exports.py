@@ -1,12 +1,15 @@
 """Runs the exporter: sets it up, gives it its order, shows its progress, and ends it."""
 
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
 from PyQt6.QtCore import QObject, QProcess, QUrl
 
+from mosaic_base.atomic import drafts_of
+from mosaic_base.output_file import output_file
 from mosaic_contracts.exports import (
     EXPORTER,
     EXPORTER_PATIENCE_S,
@@ -18,6 +21,7 @@ from mosaic_contracts.exports import (
     VideoExport,
     datasets_folder,
     exporter_argv,
+    unfinished_dataset,
 )
 from mosaic_contracts.linux_signals import signal_name
 from mosaic_contracts.terminal import strip_controls
@@ -57,6 +61,10 @@ class ExportController(Controller):
         self._is_cancelled = False
         self._printed = b""
         self._answer = ExporterLine()
+        self._known: set[Path] = set()
+        """Drafts of the file that were there before the export."""
+        self._pid = 0
+        """Process of the exporter."""
         self._on_gone: Callable[[], None] | None = None
         self._patience = single_shot_timer(self, self._kill, round(EXPORTER_PATIENCE_S * 1_000))
 
@@ -125,8 +133,10 @@ class ExportController(Controller):
         )
         order = ExportOrder(stack=address, export=self._export)
         self._is_set_up = True
+        self._known = self._drafts()
         self._model.take_progress(tr("Starting the exporter …"), None)
         process = self._run(exporter_argv(self._python))
+        process.started.connect(self._on_started)
         process.write(order.model_dump_json().encode() + b"\n")
 
     def _run(self, argv: list[str]) -> QProcess:
@@ -171,11 +181,7 @@ class ExportController(Controller):
         was_killed = status is QProcess.ExitStatus.CrashExit
         if self._is_set_up and was_killed:
             # Qt gives the number of the signal as the exit code
-            problem = tr(
-                "The exporter was ended by {signal}. An unfinished file of it may be left in {folder}.",
-                signal=signal_name(code),
-                folder=self._folder,
-            )
+            problem = self._clean_up(signal_name(code))
         elif self._is_set_up:
             problem = self._answer.problem or tr(
                 "The exporter ended with exit code {code}. {output}",
@@ -209,6 +215,40 @@ class ExportController(Controller):
         then, self._on_gone = self._on_gone, None
         if then is not None:
             then()
+
+    def _on_started(self) -> None:
+        if self._process is not None:
+            self._pid = self._process.processId()
+
+    def _clean_up(self, signal: str) -> str:
+        """Remove what a killed exporter has left, and say so."""
+        try:
+            for draft in self._drafts() - self._known:
+                draft.unlink(missing_ok=True)
+            if isinstance(self._export, DatasetExport):
+                part = unfinished_dataset(datasets_folder() / self._export.name, self._pid)
+                if part.exists():
+                    shutil.rmtree(part)
+        except OSError as error:
+            return tr(
+                "The exporter was ended by {signal}. An unfinished file of it is left in {folder}: {why}.",
+                signal=signal,
+                folder=self._folder,
+                why=error.strerror or error,
+            )
+        return tr(
+            "The exporter was ended by {signal}. Nothing of the export was left.", signal=signal
+        )
+
+    def _drafts(self) -> set[Path]:
+        """Drafts of the file that is to be written; a dataset has a folder instead."""
+        export = self._export
+        if isinstance(export, DatasetExport | None):
+            return set()
+        try:
+            return drafts_of(output_file(Path(export.target)))
+        except OSError:
+            return set()  # the exporter says what is wrong with the folder
 
     @property
     def _what(self) -> str:

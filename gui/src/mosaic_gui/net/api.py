@@ -241,7 +241,7 @@ class ApiClient(QObject):
         )
 
     def import_checkpoint(self, file: Path, fields: Mapping[str, str]) -> FileUpload:
-        """FileUpload a file as a checkpoint, with what it does not say. Raises UploadRefused: it cannot be sent."""
+        """Upload a file as a checkpoint, with what it does not say. Raises UploadRefused: it cannot be sent."""
         query = urlencode({"file": file.name, **fields})
         request = self.request(f"{http_api.IMPORT_CHECKPOINT.at()}?{query}")
         request.setTransferTimeout(IMPORT_MS)

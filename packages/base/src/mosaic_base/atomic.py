@@ -78,6 +78,15 @@ def atomic_file(target: Path, *, durable: bool = False) -> Iterator[Path]:
         sync_folder(target.parent)
 
 
+def drafts_of(target: Path) -> set[Path]:
+    """Find drafts of a file: of processes that write it now, and of those that were killed meanwhile.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    return {target.with_name(name) for name in _draft_names(target.parent, f".{target.name}.")}
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a loss of power. Windows cannot, and does nothing here."""
     if _POSIX:
@@ -94,14 +103,18 @@ def _draft_of(target: Path) -> Path:
 def _remove_abandoned(folder: Path, beginning: str) -> None:
     """Remove drafts of killed processes."""
     oldest = time.time() - ABANDONED_S
-    for name in os.listdir(folder):  # noqa: PTH208 - names alone: the folder may hold thousands
-        if name.startswith(beginning) and name.endswith(_ENDING):
-            draft = folder / name
-            try:
-                if draft.lstat().st_mtime < oldest:
-                    draft.unlink()
-            except (FileNotFoundError, PermissionError):
-                continue  # removed meanwhile, or another user's
+    for name in _draft_names(folder, beginning):
+        draft = folder / name
+        try:
+            if draft.lstat().st_mtime < oldest:
+                draft.unlink()
+        except (FileNotFoundError, PermissionError):
+            continue  # removed meanwhile, or another user's
+
+
+def _draft_names(folder: Path, beginning: str) -> list[str]:
+    names = os.listdir(folder)  # noqa: PTH208 - names alone: the folder may hold thousands
+    return [name for name in names if name.startswith(beginning) and name.endswith(_ENDING)]
 
 
 def _sync_file(path: Path) -> None:

@@ -26,6 +26,8 @@ EXPORTER = "exporter"
 EXPORTER_PATIENCE_S = 5.0
 """Seconds in which a cancelled exporter removes what it has begun."""
 DATASETS_VARIABLE = "MINARI_DATASETS_PATH"
+UNFINISHED = ".part"
+"""Ending of the folder of a dataset that is not finished."""
 SLOWEST, FASTEST = 0.05, 100.0
 """Bounds of the speed of a video."""
 _DATASET = re.compile(r"([\w-]+/)*[\w-]+-v\d+")
@@ -225,6 +227,19 @@ def dataset_name(text: str) -> str:
             f"{text!r} is no name of a dataset. Use letters, digits, '-' and '_', e.g. cartpole/ppo-v0."
         )
     return name
+
+
+def unfinished_dataset(folder: Path, pid: int) -> Path:
+    """Return the hidden folder in which an exporter makes a dataset, before it gets its name.
+
+    Args:
+        folder: the dataset's folder.
+        pid: process of the exporter.
+
+    Returns:
+        Its path.
+    """
+    return folder.with_name(f".{folder.name}.{pid}{UNFINISHED}")
 
 
 def datasets_folder(environ: Mapping[str, str] = os.environ) -> Path:
