@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mosaic_contracts.comparisons import (
+    TOO_FEW,
     ActorsResult,
     Estimate,
     LearningCurve,
@@ -139,6 +140,6 @@ def _rows(axes: Axes, names: Sequence[str]) -> None:
 
 def _say_notes(figure: Figure, notes: Sequence[str]) -> None:
     """Too few seeds and the like are in the picture too, for it travels without its table."""
-    few = [note for note in notes if note.startswith("Too few")]
+    few = [note for note in notes if note.startswith(TOO_FEW)]
     if few:
         figure.supxlabel("\n".join(few), fontsize=7, color=_DARK_FAULT if _is_dark() else _FAULT)

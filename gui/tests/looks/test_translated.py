@@ -11,6 +11,7 @@ from PyQt6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, event
 from tests.checkpoint_specimen import checkpoints
+from tests.comparison_specimen import policies, trainings
 from tests.controllers.test_run_actions import FakeSession
 from tests.looks.test_looks import clipped_texts, runs_in_every_state
 from tests.net.frames_stub import frame
@@ -23,6 +24,7 @@ from tests.state.test_branches import branch, person
 from tests.state.test_external_links import tracking
 from tests.state.test_limits import gpu
 
+from mosaic_contracts.comparison_orders import ActorProgress, ComparerLine
 from mosaic_contracts.live import Missed
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.preflight import PreflightReport
@@ -57,6 +59,7 @@ from mosaic_gui.views.external_links import OfflineSummary
 from mosaic_gui.views.layout_menu import LayoutMenu
 from mosaic_gui.views.main_window import (
     CHECKPOINTS,
+    COMPARE,
     PLAY,
     REPLAY,
     RUNS,
@@ -277,6 +280,32 @@ def show_unwatched(spoken: Spoken) -> None:
     """The user does not want to watch the environment."""
     show_watched(spoken)
     spoken.client.stage.set_on(False)
+
+
+def show_compare(spoken: Spoken) -> None:
+    """Actors of each kind, a result, and what limits it."""
+    client = spoken.client
+    client.window.show_page(COMPARE)
+    found = spoken.given(policies())
+    played = run(40, RunState.SUCCEEDED, summary=summary(40), spec={"kind": "play"})
+    spoken.tick(client.store.take_runs([spoken.given(played)]))
+    client.comparison.begin([run_id(23), run_id(40)])
+    client.comparison.add_random()
+    client.comparison.set_seeds(5, 1)
+    client.comparison.take_line(ComparerLine(policies=found), Path("nowhere"))
+
+
+def show_compared_trainings(spoken: Spoken) -> None:
+    """Groups of trainings, and a comparison that is made."""
+    client = spoken.client
+    client.window.show_page(COMPARE)
+    client.comparison.set_training(True)
+    client.comparison.take_line(ComparerLine(training=spoken.given(trainings())), Path("nowhere"))
+    client.comparison.is_running = True
+    rows = [ActorProgress(name="ppo", episodes=2), ActorProgress(name="dqn", is_reused=True)]
+    client.comparison.take_line(ComparerLine(progress=rows), Path("nowhere"))
+    client.comparison.take_line(ComparerLine(analysing=True), Path("nowhere"))
+    client.comparison.changed.emit()
 
 
 def show_replay(spoken: Spoken) -> None:
@@ -517,6 +546,8 @@ VIEWS: tuple[Callable[[Spoken], None], ...] = (
     show_preflight,
     show_trained,
     show_checkpoints,
+    show_compare,
+    show_compared_trainings,
     show_settings,
     show_human,
     show_play,
@@ -688,6 +719,7 @@ def _as_before(spoken: Spoken) -> Iterator[None]:
     client.agents.set_mode(Mode.AGENT)
     client.watch.files.take_end("a.pt")
     client.watch.files.take_end("b.pt")
+    client.comparison.is_training = client.comparison.is_running = False
     client.launch._settle.stop()
     client.window.notices.clear()
     client.window.show_page(RUNS)

@@ -31,6 +31,7 @@ from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.views.command import Command, of_actions, on_page
 from mosaic_gui.views.main_window import (
     CHECKPOINTS,
+    COMPARE,
     CONNECTION,
     REPLAY,
     RUNS,
@@ -109,6 +110,7 @@ PAGES: dict[str, tuple[str, Callable[[DesktopClient], None]]] = {
     "beliefs": (WATCH, use_beliefs),
     "replay": (REPLAY, show_replay),
     "checkpoints": (CHECKPOINTS, show_checkpoints),
+    "compare": (COMPARE, lambda client: client.window.show_page(COMPARE)),
     "settings": (SETTINGS, lambda client: client.window.show_page(SETTINGS)),
     "connection": (CONNECTION, lambda client: client.window.show_connection()),
 }
@@ -119,6 +121,7 @@ KEYS_OF_PAGE = {
         "Ctrl+.",
         "Ctrl+D",
         "Ctrl+R",
+        "Ctrl+Shift+C",
         "Ctrl+T",
         "Ctrl+E",
         "Del",
@@ -127,6 +130,7 @@ KEYS_OF_PAGE = {
     ),
     TRAIN: ("Ctrl+Return", "Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+L"),
     TRAINED: ("Ctrl+Return",),
+    COMPARE: ("Ctrl+Return",),
     WATCH: ("F", "Ctrl+."),
     CHECKPOINTS: ("/", "Return"),
     REPLAY: (*PLAYED, "Shift+Left", "Shift+Right"),
@@ -231,6 +235,7 @@ def test_every_documented_key_works_wherever_the_focus_is(
     client.window.runs.table.selectAll()
     client.window.runs.copy_action.setEnabled(True)
     client.window.runs.replay_action.setEnabled(True)
+    client.window.runs.compare_action.setEnabled(True)
     client.window.runs.note_action.setEnabled(True)
     client.window.notices.say("1 run deleted", "Undo", lambda: None)
     for _ in range(3):

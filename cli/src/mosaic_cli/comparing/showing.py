@@ -8,7 +8,7 @@ from rich.text import Text
 
 from mosaic_cli.output import out
 from mosaic_contracts.comparison_words import estimate_text
-from mosaic_contracts.comparisons import ActorsResult, PairStatistics, TrainingResult
+from mosaic_contracts.comparisons import TOO_FEW, ActorsResult, PairStatistics, TrainingResult
 
 
 def print_actors(result: ActorsResult) -> None:
@@ -68,7 +68,7 @@ def _print_pairs(pairs: Sequence[PairStatistics]) -> None:
 def _print_notes(notes: Sequence[str], confidence: float) -> None:
     out.print(f"In brackets: {confidence * 100:g} % bootstrap intervals.", style="dim")
     for note in notes:
-        style = "yellow" if note.startswith("Too few") else "dim"
+        style = "yellow" if note.startswith(TOO_FEW) else "dim"
         out.print(note, style=style, soft_wrap=True)
 
 

@@ -60,8 +60,8 @@ class DesktopClient(ClientParts):
         self.keyring.stop()
         self.stack.stop()
         self.clock.stop()
-        # an exporter that is at work removes what it has begun
-        self.export_controller.close(self.closed.emit)
+        # an exporter that is at work removes what it has begun, and a comparer stops its evaluations
+        self.export_controller.close(lambda: self.comparison_controller.close(self.closed.emit))
 
     def _on_opened(self, session: StreamSession) -> None:
         self.hardware.clear()

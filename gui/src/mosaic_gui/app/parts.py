@@ -12,6 +12,7 @@ from mosaic_gui.controllers.branches import BranchController
 from mosaic_gui.controllers.checkpoint_browser import CheckpointBrowserController
 from mosaic_gui.controllers.checkpoint_import import CheckpointImportController
 from mosaic_gui.controllers.checkpoints import CheckpointController
+from mosaic_gui.controllers.comparisons import ComparisonController
 from mosaic_gui.controllers.connection import ConnectionController
 from mosaic_gui.controllers.curve_refiner import CurveRefiner
 from mosaic_gui.controllers.downloads import DownloadController
@@ -36,6 +37,7 @@ from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
 from mosaic_gui.viewmodels.branches import BranchTreeModel
 from mosaic_gui.viewmodels.checkpoints import CheckpointsModel
+from mosaic_gui.viewmodels.comparison import ComparisonModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.episodes import EpisodesModel
 from mosaic_gui.viewmodels.exports import ExportModel
@@ -99,6 +101,7 @@ class ClientParts(QObject):
         self.takeover = TakeoverModel(self.store, self.player, self)
         self.branches = BranchTreeModel(self.store, self.player, self)
         self.exports = ExportModel(self)
+        self.comparison = ComparisonModel(self.store, self)
         self.trained = TrainedModel(self.store, self.agents, self)
         self.play_start = PlayStartModel(self.store, self)
         self.all_checkpoints = CheckpointsModel(self.store, self)
@@ -134,6 +137,10 @@ class ClientParts(QObject):
             self.exports, self.say, lambda url: self.open_externally(url), parent=self
         )
 
+        self.comparison_controller = ComparisonController(
+            self.comparison, self.home / KEPT_IN, self.say, parent=self
+        )
+
     @property
     def attached(self) -> tuple[Controller, ...]:
         """Controllers that use the session, in the order in which they take changes."""
@@ -157,4 +164,5 @@ class ClientParts(QObject):
             self.run_actions,
             self.downloads,
             self.export_controller,
+            self.comparison_controller,
         )

@@ -17,11 +17,12 @@ from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.settings import Settings
 from mosaic_gui.views.connection_page import ConnectionPage
-from mosaic_gui.views.main_window import RUNS, TRAIN, WATCH, MainWindow
+from mosaic_gui.views.main_window import COMPARE, RUNS, TRAIN, WATCH, MainWindow
 from mosaic_gui.views.runs_page import RunsPage
 
 if TYPE_CHECKING:
     from mosaic_gui.views.checkpoints_page import CheckpointsPage
+    from mosaic_gui.views.compare_page import ComparePage
     from mosaic_gui.views.play_page import PlayPage
     from mosaic_gui.views.replay_page import ReplayPage
     from mosaic_gui.views.settings_page import SettingsPage
@@ -83,6 +84,14 @@ class Wiring(QObject):
 
         page = CheckpointsPage(self._parts.all_checkpoints)
         page.train_wanted.connect(lambda: self.window.show_page(TRAIN))
+        return page
+
+    def make_compare(self) -> ComparePage:
+        """Policies and trainings that are compared."""
+        from mosaic_gui.views.compare_page import ComparePage
+
+        page = ComparePage(self._parts.comparison)
+        page.result.save_wanted.connect(self._parts.comparison_controller.save)
         return page
 
     def make_settings(self) -> SettingsPage:
@@ -189,6 +198,7 @@ class Wiring(QObject):
         runs.undo_wanted.connect(notices.act)
         runs.open_wanted.connect(self.navigator.open_runs)
         runs.replay_wanted.connect(self.navigator.replay_run)
+        runs.compare_wanted.connect(self._on_compare_wanted)
         runs.link_wanted.connect(self._on_link_wanted)
         runs.stop_wanted.connect(parts.run_actions.stop)
         runs.delete_wanted.connect(parts.run_actions.delete)
@@ -216,6 +226,7 @@ class Wiring(QObject):
         self._connect_checkpoints()
         parts.watch.run_changed.connect(self._on_run_changed)
         parts.play_start.said.connect(parts.say)
+        parts.comparison.episodes_wanted.connect(self.navigator.replay_together)
         parts.takeover_controller.opened.connect(self._on_taken_over)
         parts.branches.open_wanted.connect(parts.replay_controller.open)
         parts.branches.watch_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
@@ -268,6 +279,7 @@ class Wiring(QObject):
         self._parts.play_start.take_workers(workers)
         self._parts.all_checkpoints.take_workers(workers)
         self._parts.takeover.take_workers(workers)
+        self._parts.comparison.take_workers(workers)
 
     def _on_stack(self, status: StackStatus) -> None:
         session = self._parts.stack.session
@@ -335,6 +347,10 @@ class Wiring(QObject):
         run = self._parts.watch.run
         if run is not None and run.state.is_final:
             self._parts.layouts.take_back()
+
+    def _on_compare_wanted(self, run_ids: list[str]) -> None:
+        self._parts.comparison.begin(run_ids)
+        self.window.show_page(COMPARE)
 
     def _on_taken_over(self, run: RunView, by_person: bool) -> None:
         if by_person:

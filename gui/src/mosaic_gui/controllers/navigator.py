@@ -1,6 +1,6 @@
 """Opens the watch page or the form for a run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PyQt6.QtCore import QObject
 
@@ -69,6 +69,12 @@ class RunNavigator(QObject):
             self._replay.pick(run_id, Pick(which))
         else:
             self._replay.choose_run(run_id)
+
+    def replay_together(self, addresses: Sequence[EpisodeAddress]) -> None:
+        """Replay episodes side by side, in lock-step."""
+        self._window.show_page(REPLAY)
+        for n, address in enumerate(addresses):
+            (self._replay.add if n else self._replay.open)(address)
 
     def leave_replay(self, run_id: str) -> None:
         """Go from the replay page to its run."""

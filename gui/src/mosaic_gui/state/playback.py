@@ -31,7 +31,7 @@ class Track:
 
 @dataclass
 class Playback:
-    """Position in one to four episodes that are played together; the first one sets the pace."""
+    """Position in one to six episodes that are played together; the first one sets the pace."""
 
     tracks: Sequence[Track] = field(default_factory=lambda: (Track(),))
     position: float = 0.0

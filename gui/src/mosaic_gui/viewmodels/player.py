@@ -1,4 +1,4 @@
-"""The player: one to four episodes that are played together."""
+"""The player: one to six episodes that are played together."""
 
 import time
 
@@ -11,7 +11,7 @@ from mosaic_gui.state.playback import Lock, Playback, Track, on_stride
 from mosaic_gui.timers import interval_timer, run_while
 from mosaic_gui.viewmodels.replay import ReplayModel
 
-MOST_PANES = 4
+MOST_PANES = 6
 TICK_MS = 16
 LONGEST_TICK_S = 0.25
 """After a pause of the program, playing goes on from where it was."""

@@ -60,7 +60,7 @@ class EpisodeListView(QWidget):
         self.add = button("", "quiet", "replay.add")
         self.add.setIcon(icon("columns", "muted"))
         self.add.setAccessibleName(tr("Show next to the others"))
-        self.add.setToolTip(tr("Show the selected episode next to the others, up to four"))
+        self.add.setToolTip(tr("Show the selected episode next to the others, up to six"))
         self.add.clicked.connect(self._add_selected)
         self.runs = QComboBox()
         self.runs.setObjectName("replay.runs")

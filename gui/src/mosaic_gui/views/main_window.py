@@ -37,6 +37,7 @@ from mosaic_gui.views.text import restyle
 
 if TYPE_CHECKING:
     from mosaic_gui.views.checkpoints_page import CheckpointsPage
+    from mosaic_gui.views.compare_page import ComparePage
     from mosaic_gui.views.connection_page import ConnectionPage
     from mosaic_gui.views.play_page import PlayPage
     from mosaic_gui.views.replay_page import ReplayPage
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from mosaic_gui.views.watch_page import WatchPage
 
 RUNS, TRAIN, TRAINED, WATCH = "runs", "train", "trained", "watch"
-REPLAY, PLAY, CHECKPOINTS = "replay", "play", "checkpoints"
+REPLAY, PLAY, CHECKPOINTS, COMPARE = "replay", "play", "checkpoints", "compare"
 SETTINGS, CONNECTION = "settings", "connection"
 LEAST = (960, 600)
 """Least size: half of a common screen."""
@@ -55,7 +56,7 @@ ROOMY = 1160
 """As wide as the agents panel and the widest page want to be; below that the panel folds."""
 SPACIOUS = 1480
 """The same for the replay page, which has three columns."""
-PAGES = (RUNS, TRAIN, TRAINED, WATCH, REPLAY, PLAY, CHECKPOINTS, SETTINGS)
+PAGES = (RUNS, TRAIN, TRAINED, WATCH, REPLAY, PLAY, CHECKPOINTS, COMPARE, SETTINGS)
 P = TypeVar("P", bound=QWidget)
 
 
@@ -84,6 +85,10 @@ class PageMaker(Protocol):
 
     def make_checkpoints(self) -> CheckpointsPage:
         """Checkpoints of all runs."""
+        ...
+
+    def make_compare(self) -> ComparePage:
+        """Policies and trainings that are compared."""
         ...
 
     def make_settings(self) -> SettingsPage:
@@ -169,6 +174,11 @@ class MainWindow(QMainWindow):
     def checkpoints(self) -> CheckpointsPage:
         """Checkpoints of all runs."""
         return self._added(self._maker.make_checkpoints())
+
+    @cached_property
+    def compare(self) -> ComparePage:
+        """Policies and trainings that are compared."""
+        return self._added(self._maker.make_compare())
 
     @cached_property
     def settings(self) -> SettingsPage:
@@ -297,6 +307,7 @@ class MainWindow(QMainWindow):
             (REPLAY, tr("Replay"), "Ctrl+3"),
             (PLAY, tr("Play"), "Ctrl+4"),
             (CHECKPOINTS, tr("Checkpoints"), "Ctrl+5"),
+            (COMPARE, tr("Compare"), "Ctrl+6"),
             (TRAIN, tr("Train new"), "Ctrl+N"),
             (TRAINED, tr("Use trained"), "Ctrl+U"),
             (SETTINGS, tr("Settings"), "Ctrl+,"),
@@ -367,6 +378,7 @@ class MainWindow(QMainWindow):
             REPLAY: (tr("Replay"), "Ctrl+3"),
             PLAY: (tr("Play"), "Ctrl+4"),
             CHECKPOINTS: (tr("Checkpoints"), "Ctrl+5"),
+            COMPARE: (tr("Compare"), "Ctrl+6"),
         }
         made = AgentsDock(self._agents, pages)
         made.page_wanted.connect(self.show_page)

@@ -54,8 +54,8 @@ from mosaic_gui.views.takeover_popup import TakeoverPopup
 from mosaic_gui.views.text import ElidedLabel, IconLabel, button, frame, label
 from mosaic_gui.views.transport import TransportBar
 
-_COLUMNS = 2
-"""Columns of episodes side by side."""
+_COLUMNS, _MOST_COLUMNS = 2, 3
+"""Columns of up to four episodes side by side, and of more."""
 _LIST_WIDTH, _STEPS_WIDTH, _PANE_WIDTH = 296, 300, 330
 """Widths of list and table at first, and the width that an episode wants."""
 
@@ -116,6 +116,10 @@ class ReplayPage(VisibilityFrame):
         super().resizeEvent(event)
         self.branches.set_room(self.height())
         self._fit()
+
+    @property
+    def _columns(self) -> int:
+        return _COLUMNS if len(self._player.panes) <= _COLUMNS**2 else _MOST_COLUMNS
 
     def panes(self) -> list[ReplayPane]:
         """The episodes that are shown, in their order."""
@@ -199,7 +203,7 @@ class ReplayPage(VisibilityFrame):
 
     def _fit(self) -> None:
         """Hide the table of steps where the episodes would have too little width."""
-        columns = min(_COLUMNS, max(1, len(self._player.panes)))
+        columns = min(self._columns, max(1, len(self._player.panes)))
         room = self.width() - _LIST_WIDTH - _STEPS_WIDTH
         has_room = room >= columns * _PANE_WIDTH
         for toggle, part, fits in (
@@ -328,16 +332,17 @@ class ReplayPage(VisibilityFrame):
         for model in shown:
             if model not in self._panes:
                 self._panes[model] = self._make_pane(model)
+        columns = self._columns
         for n, model in enumerate(shown):
             pane = self._panes[model]
-            self._grid.addWidget(pane, n // _COLUMNS, n % _COLUMNS)
+            self._grid.addWidget(pane, n // columns, n % columns)
             pane.show()
             pane.set_alone(len(shown) == 1)
             pane.refresh()
-        for at in range(_COLUMNS):
+        for at in range(_MOST_COLUMNS):
             # panes have equal sizes, and rows without panes none
-            self._grid.setRowStretch(at, int(at * _COLUMNS < len(shown)))
-            self._grid.setColumnStretch(at, int(at < len(shown)))
+            self._grid.setRowStretch(at, int(at * columns < len(shown)))
+            self._grid.setColumnStretch(at, int(at < min(columns, len(shown))))
         self._empty.setVisible(not shown)
         self._fit()
         self.list.mark(shown[0].address if shown else None)

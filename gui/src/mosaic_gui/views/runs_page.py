@@ -53,6 +53,8 @@ class RunsPage(QWidget):
     copy_wanted = pyqtSignal(str)
     replay_wanted = pyqtSignal(str)
     """Run id whose episodes are to be replayed."""
+    compare_wanted = pyqtSignal(list)
+    """Run ids whose policies or trainings are to be compared."""
     train_wanted = pyqtSignal()
     undo_wanted = pyqtSignal()
     """The user wants to undo the last deletion."""
@@ -255,6 +257,9 @@ class RunsPage(QWidget):
         self.open_action.setShortcuts([QKeySequence("Return"), QKeySequence("Enter")])
         self.replay_action = self._action("replay", tr("Replay"), "Ctrl+R", self._replay)
         self.copy_action = self._action("copy", tr("Clone and edit"), "Ctrl+D", self._copy)
+        self.compare_action = self._action(
+            "compare_returns", tr("Compare returns"), "Ctrl+Shift+C", self._compare
+        )
         self.tag_action = self._action("tag", tr("Tag"), "Ctrl+T", self._tag)
         self.note_action = self._action("note", tr("Note"), "Ctrl+E", self._note)
         self.delete_action = self._action("delete", tr("Delete"), "Del", self._delete)
@@ -323,6 +328,7 @@ class RunsPage(QWidget):
         self.open_action.setEnabled(bool(runs))
         self.copy_action.setEnabled(len(runs) == 1)
         self.replay_action.setEnabled(len(runs) == 1)
+        self.compare_action.setEnabled(bool(runs))
         self.tag_action.setEnabled(bool(runs))
         self.note_action.setEnabled(len(runs) == 1)
         self.stop_action.setEnabled(bool(live))
@@ -406,10 +412,14 @@ class RunsPage(QWidget):
         anchor = self.bar_buttons["note"]
         popup.show_at(anchor.mapToGlobal(QPoint(0, anchor.height() + 4)))
 
+    def _compare(self) -> None:
+        self.compare_wanted.emit([run.run_id for run in self.selected])
+
     def _show_menu(self, place: QPoint) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions([self.open_action, self.replay_action, self.copy_action])
+        menu.addActions([self.open_action, self.compare_action, self.replay_action])
+        menu.addActions([self.copy_action])
         menu.addActions([self.tag_action, self.note_action])
         menu.addSeparator()
         menu.addActions([self.stop_action, self.delete_action])

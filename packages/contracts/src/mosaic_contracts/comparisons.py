@@ -18,6 +18,8 @@ MOST_ACTORS = 6
 """Most policies in one comparison."""
 ENOUGH_SEEDS = 20
 """With fewer samples, an interval is marked: it is too narrow (docs/compare.md#too-few-seeds)."""
+TOO_FEW = "Too few"
+"""Begins a note on too few samples."""
 LEVEL = 0.05
 """Level of tests: below this p-value two trainings are called different."""
 FEWEST_EPISODES = 20

@@ -1,0 +1,170 @@
+"""A program of another component, in its own environment: set up, given its order, read line by line, and ended."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from PyQt6.QtCore import QObject, QProcess, pyqtSignal
+
+from mosaic_contracts.linux_signals import signal_name
+from mosaic_contracts.terminal import strip_controls
+from mosaic_gui.state.export_words import last_words
+from mosaic_gui.state.language import tr
+from mosaic_gui.timers import single_shot_timer
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program that reads an order on its standard input, and ends when that is closed."""
+
+    component: str
+    """Component whose environment it needs."""
+    argv: Callable[[str], list[str]]
+    """Its command, by the interpreter of that environment."""
+    patience_s: float
+    """Seconds in which it ends after it was cancelled."""
+
+
+class ToolProcess(QObject):
+    """Runs one tool at a time."""
+
+    setting_up = pyqtSignal()
+    begun = pyqtSignal()
+    """It has its order."""
+    line = pyqtSignal(bytes)
+    """A line of its output."""
+    ended = pyqtSignal(str)
+    """It is over. The words say why it was not made; empty: it ended by itself with exit code 0, or was cancelled."""
+
+    def __init__(
+        self, tool: Tool, environ: Mapping[str, str] = os.environ, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._tool, self._environ = tool, environ
+        self._process: QProcess | None = None
+        self._order = b""
+        self._is_set_up = False
+        """The process that runs is the tool, and not what sets it up."""
+        self.is_cancelled = False
+        self._printed = b""
+        self._on_gone: Callable[[], None] | None = None
+        self._patience = single_shot_timer(self, self._kill, round(tool.patience_s * 1_000))
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is at work, or is set up."""
+        return self._process is not None
+
+    def start(self, order: bytes) -> None:
+        """Begin with this order. The environment is made first where that is needed."""
+        self._order, self.is_cancelled = order, False
+        program = self._environ.get("MOSAIC_PROGRAM", "")
+        if program and Path(program).is_file():
+            self._is_set_up = False
+            self.setting_up.emit()
+            self._run([program, "sync", self._tool.component])
+        elif os.access(self._python, os.X_OK):
+            self._run_tool()
+        else:
+            self.ended.emit(
+                tr(
+                    "The component {name} is not installed on this machine. `./mosaic sync {name}` installs it. A "
+                    "window that was started by `./mosaic gui` does that itself.",
+                    name=self._tool.component,
+                )
+            )
+
+    def cancel(self) -> None:
+        """End it; it clears up behind itself."""
+        if self._process is None or self.is_cancelled:
+            return
+        self.is_cancelled = True
+        if self._is_set_up:
+            self._process.closeWriteChannel()
+        else:
+            self._process.terminate()
+        self._patience.start()
+
+    def close(self, then: Callable[[], None]) -> None:
+        """End it, and call `then` once it has gone."""
+        self.cancel()
+        if self._process is None:
+            then()
+        else:
+            self._on_gone = then
+
+    @property
+    def _python(self) -> str:
+        venvs = self._environ.get("MOSAIC_VENVS", "")
+        return str(Path(venvs) / self._tool.component / "bin" / "python") if venvs else ""
+
+    def _run_tool(self) -> None:
+        self._is_set_up = True
+        self._run(self._tool.argv(self._python)).write(self._order + b"\n")
+        self.begun.emit()
+
+    def _run(self, argv: list[str]) -> QProcess:
+        self._printed = b""
+        process = self._process = QProcess(self)
+        process.readyReadStandardOutput.connect(self._on_output)
+        process.finished.connect(self._on_finished)
+        process.errorOccurred.connect(self._on_error)
+        process.start(argv[0], argv[1:])
+        return process
+
+    def _on_output(self) -> None:
+        if self._process is None:
+            return
+        self._printed += self._process.readAllStandardOutput().data()
+        if self._is_set_up:
+            *lines, self._printed = self._printed.split(b"\n")
+            for text in filter(None, lines):
+                self.line.emit(text)
+
+    def _on_error(self, error: QProcess.ProcessError) -> None:
+        if error is QProcess.ProcessError.FailedToStart and self._process is not None:
+            self._leave(self._process.errorString())
+
+    def _on_finished(self, code: int, status: QProcess.ExitStatus) -> None:
+        process = self._process
+        if process is None:
+            return
+        self._on_output()
+        faults = process.readAllStandardError().data().decode(errors="replace")
+        if not self._is_set_up and code == 0 and not self.is_cancelled:
+            process.deleteLater()
+            self._run_tool()
+            return
+        self._leave(self._problem(code, status, faults))
+
+    def _problem(self, code: int, status: QProcess.ExitStatus, faults: str) -> str:
+        if self.is_cancelled or code == 0:
+            return ""
+        name = self._tool.component
+        if self._is_set_up and status is QProcess.ExitStatus.CrashExit:
+            # Qt gives the number of the signal as the exit code
+            return tr("{name} was ended by {signal}.", name=name, signal=signal_name(code))
+        if self._is_set_up:
+            return tr(
+                "{name} ended with exit code {code}. {output}",
+                name=name,
+                code=code,
+                output=last_words(faults),
+            )
+        output = strip_controls(self._printed.decode(errors="replace") + "\n" + faults)
+        return tr("{name} cannot be set up: {why}", name=name, why=last_words(output))
+
+    def _leave(self, problem: str) -> None:
+        self._patience.stop()
+        if self._process is not None:
+            self._process.deleteLater()
+        self._process = None
+        self.ended.emit(problem)
+        then, self._on_gone = self._on_gone, None
+        if then is not None:
+            then()
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
