@@ -2,17 +2,28 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.wire import Config, Lifecycle, Log, Record, encode_record
-from mosaic_contracts.worker import Algorithm, CheckReport, Environment, Finding, WorkerDescription
+from mosaic_contracts.worker import (
+    Algorithm,
+    CheckReport,
+    Environment,
+    Finding,
+    InspectedCheckpoint,
+    InspectReport,
+    InspectRequest,
+    WorkerDescription,
+)
 from mosaic_workerkit.entry import TrainContext, main
 from mosaic_workerkit.outbox import OutboxWriter, outbox_dir
 from mosaic_workerkit.telemetry import read_run_file
@@ -21,6 +32,7 @@ FAULT = sys.argv.pop(1)
 PROPERTIES: dict[str, Any] = {"steps": {"type": "integer", "default": 50}}
 TELLS = {"none": ["bdi"], "tells_no_prompt": ["bdi", "llm"]}
 """Families of its own events that it promises; it emits `bdi`."""
+INSPECTS = ("inspects_well", "inspects_another", "takes_anything", "unpickles")
 PLAYS = ("plays_well", "plays_once", "play_fails", "plays_nothing")
 CONFIG = {
     "algorithm": "a",
@@ -50,7 +62,7 @@ class BadWorker:
             version="1",
             title="Bad",
             record_levels=["replay"],
-            modes=["train", "play"] if FAULT in PLAYS else ["train"],
+            modes=["train"] + ["play"] * (FAULT in PLAYS) + ["import"] * (FAULT in INSPECTS),
             algorithms=[
                 Algorithm(
                     id="a",
@@ -97,6 +109,20 @@ class BadWorker:
         if FAULT == "exits_3_after_done":
             telemetry.lifecycle("done")
             sys.exit(3)
+
+    def inspect(self, request: InspectRequest) -> InspectReport:
+        """Take what `train` leaves."""
+        content = Path(request.path).read_bytes()
+        if FAULT == "unpickles" and content != b"weights":
+            with suppress(pickle.UnpicklingError):
+                pickle.loads(content)  # noqa: S301 - the fault
+        if content != b"weights" and FAULT != "takes_anything":
+            finding = Finding(level="blocking", where="file", message="not mine")
+            return InspectReport(ok=False, findings=[finding])
+        environment = "Another-v0" if FAULT == "inspects_another" else "E-v0"
+        return InspectReport(
+            ok=True, checkpoint=InspectedCheckpoint(algorithm="a", environment=environment)
+        )
 
     def play(self, context: TrainContext) -> None:
         """Episodes of three steps."""

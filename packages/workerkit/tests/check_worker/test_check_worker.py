@@ -17,6 +17,8 @@ BAD = Path(__file__).with_name("bad_worker.py")
 EXAMPLES = Path(__file__).parents[4] / "examples"
 PLAY_RULES = {"play.ends", "play.told"}
 """Checked of workers only that say they can play."""
+INSPECT_RULES = {"inspect.own", "inspect.foreign"}
+"""Checked of workers only that take imports."""
 QUICK = ["--answer-timeout", "20", "--train-timeout", "20", "--grace", "1", "--steps", "50"]
 
 
@@ -62,7 +64,7 @@ def test_the_examples_are_good(name: str, venvs: Path) -> None:
     made = check_by_command(EXAMPLES / name, "--venvs", str(venvs), "--json")
     answer = json.loads(made.stdout)
     assert [v for v in answer["verdicts"] if v["result"] != "ok"] == []
-    assert {v["rule"] for v in answer["verdicts"]} == set(RULES) - PLAY_RULES
+    assert {v["rule"] for v in answer["verdicts"]} == set(RULES) - PLAY_RULES - INSPECT_RULES
     assert made.returncode == 0
 
 
@@ -79,6 +81,14 @@ def test_a_worker_that_plays_is_checked_for_that_too(tmp_path: Path) -> None:
     assert failed(made) == {}
     verdicts = {v["rule"]: v["result"] for v in json.loads(made.stdout)["verdicts"]}
     assert [verdicts[rule] for rule in sorted(PLAY_RULES)] == ["ok", "ok"]
+
+
+def test_a_worker_that_takes_imports_is_checked_for_that_too(tmp_path: Path) -> None:
+    """It is asked about what its training saved, and about files that it must refuse."""
+    made = check(manifest(tmp_path, "inspects_well"), *QUICK, "--only", "train", "--json")
+    assert failed(made) == {}
+    verdicts = {v["rule"]: v["result"] for v in json.loads(made.stdout)["verdicts"]}
+    assert [verdicts[rule] for rule in sorted(INSPECT_RULES)] == ["ok", "ok"]
 
 
 NO_ANSWER = {
@@ -117,6 +127,9 @@ NO_ANSWER = {
         ("plays_nothing", "check", {"describe.fields"}),
         ("plays_once", "train", {"play.told"}),
         ("play_fails", "train", {"play.ends"}),
+        ("inspects_another", "train", {"inspect.own"}),
+        ("takes_anything", "train", {"inspect.foreign"}),
+        ("unpickles", "train", {"inspect.foreign"}),
         ("manifest_lies", "train", {"train.manifest"}),
         ("leaves_a_child", "train", {"train.nothing_left"}),
         ("ignores_stop", "stop", {"stop.in_time"}),

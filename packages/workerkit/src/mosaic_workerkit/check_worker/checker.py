@@ -11,6 +11,11 @@ from mosaic_contracts.spec import RecordLevel, RunKind
 from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_workerkit.check_worker.description_checks import check_description, checkpoint_parameter
 from mosaic_workerkit.check_worker.event_checks import OF_EVENTS, check_events
+from mosaic_workerkit.check_worker.import_checks import (
+    foreign_fault,
+    newest_checkpoint,
+    own_fault,
+)
 from mosaic_workerkit.check_worker.play_checks import play, play_fault
 from mosaic_workerkit.check_worker.report import NOT_ASKED, Report
 from mosaic_workerkit.check_worker.rules import RULES
@@ -60,7 +65,8 @@ def check_worker(
     if description is None or not description.algorithms:
         _skip_rest(report, "there is no description")
         return report
-    checks = _AlgorithmChecks(worker, limits, report, say)
+    takes_imports = RunKind.IMPORT in description.modes
+    checks = _AlgorithmChecks(worker, limits, report, say, takes_imports=takes_imports)
     for algorithm in description.algorithms:
         if algorithm.id in limits.algorithms or not limits.algorithms:
             checks.run(algorithm, _spec(worker, description, algorithm, limits))
@@ -76,12 +82,16 @@ class _AlgorithmChecks:
         limits: CheckLimits,
         report: Report,
         say: Callable[[str], None],
+        *,
+        takes_imports: bool,
     ) -> None:
         self._worker = worker
+        self._takes_imports = takes_imports
         self._limits = limits
         self._report = report
         self._say = say
         self._are_refusals_checked = False
+        self._are_foreign_files_checked = False
 
     def run(self, algorithm: Algorithm, spec: dict[str, Any]) -> None:
         """Check one algorithm, in the parts that were asked for."""
@@ -127,6 +137,7 @@ class _AlgorithmChecks:
         with _trial(self._worker, spec, self._limits, stop=False) as outcome:
             _check_training(outcome, self._report, algorithm, self._limits)
             self._play(algorithm, spec, outcome)
+            self._inspect(algorithm, spec, outcome)
 
     def _play(self, algorithm: Algorithm, spec: dict[str, Any], trained: TrialOutcome) -> None:
         name, parameter = algorithm.id, checkpoint_parameter(algorithm)
@@ -143,6 +154,22 @@ class _AlgorithmChecks:
             self._report.rule("play.told", outcome.fault or fault, name)
         else:
             self._report.skip(["play.told"], "the play did not end well", name)
+
+    def _inspect(self, algorithm: Algorithm, spec: dict[str, Any], trained: TrialOutcome) -> None:
+        if not self._takes_imports:
+            return  # it does not claim that
+        name, answer_s = algorithm.id, self._limits.answer_s
+        self._say(f"inspect {name}")
+        checkpoint = newest_checkpoint(trained)
+        if checkpoint is None:
+            self._report.skip(["inspect.own"], "the training left no checkpoint", name)
+        else:
+            fault = own_fault(self._worker, spec, checkpoint, answer_s)
+            self._report.rule("inspect.own", fault, name)
+        if not self._are_foreign_files_checked:
+            self._are_foreign_files_checked = True
+            fault = foreign_fault(self._worker, trained.run_dir.parent, answer_s)
+            self._report.rule("inspect.foreign", fault)
 
     def _stop(self, name: str, spec: dict[str, Any]) -> None:
         self._say(f"stop {name}")

@@ -120,6 +120,14 @@ RULES: dict[str, Rule] = {
         "it records a config, exactly these episodes with every step of them, and saves no checkpoint",
         "Play spec.episodes episodes; record each step as in `train`, and learn nothing.",
     ),
+    "inspect.own": Rule(
+        "`inspect` of a checkpoint that was just saved names its algorithm and environment",
+        "Return an InspectReport with ok, and a checkpoint whose facts are read from the file.",
+    ),
+    "inspect.foreign": Rule(
+        "`inspect` refuses what is no checkpoint, and runs no code in it",
+        "Add a blocking finding. Load with torch's weights_only or numpy's allow_pickle=False, never by pickle.",
+    ),
     "stop.in_time": Rule(
         "after SIGTERM it ends within the grace time",
         "Check context.stop.requested between updates, at least once a second.",

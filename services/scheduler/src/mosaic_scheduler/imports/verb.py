@@ -225,8 +225,17 @@ class RunImports:
             return await self._catalogue.inspect(worker, inspection)
         except InspectionFailed as error:
             limits = f"{INSPECT_MEMORY_BYTES // 2**30} GiB of memory and {INSPECT_TIMEOUT_S:g} s"
-            words = f"{worker.manifest.id} could not look into it. {error} It may use {limits}."
+            words = (
+                f"{worker.manifest.id} could not look into it. {_short(error)} It may use {limits}."
+            )
             return InspectReport(ok=False, findings=[_finding(FileRefused(words))])
+
+
+def _short(error: InspectionFailed) -> str:
+    """The words without the traceback in them."""
+    first, *rest = str(error).strip().splitlines()
+    words = first if not rest else f"{first.partition('Traceback')[0].strip()} {rest[-1].strip()}"
+    return words if words.endswith(".") else f"{words}."
 
 
 def _require_agreement(facts: ExportedCheckpoint, found: InspectedCheckpoint) -> None:

@@ -88,7 +88,7 @@ def _saved(
         ("environment", request.environment, saved.environment),
     ):
         if asked not in (None, has):
-            words = f"{path.name} was trained with the {what} {has}, not {asked}. Leave the {what} out, or name {has}."
+            words = f"{path.name} was trained with the {what} {has}, not {asked}. Name {has}, or leave the {what} out."
             code = ProblemCode.CHECKPOINT_REFUSED
             findings.block(what, words, code, [has], {what: has})
     script = _script(saved.algorithm, path, findings)
