@@ -83,6 +83,13 @@ def test_each_input_is_the_whole_state_with_a_number() -> None:
         session.wait_acted(6)
         assert session.release() == 7
         assert session.frame(after=7).input == 7
+        assert session.steer(0.5, -1) == 8
+        assert session.set_keys({"a": 0}) == 9
+        assert session.release() == 10
+        session.wait_acted(10)
+    said, more = said[:8], said[8:]
+    assert [each["axes"] for each in more] == [[0.5, -1.0], [0.5, -1.0], []]
+    assert (more[1]["do"], more[1]["key_map"]) == ("keys", {"a": 0})
     assert said[0]["op"] == "watch"
     assert (said[0]["fps"], said[0]["smooth"]) == (120.0, True)
     held = ["left", "space"]

@@ -106,6 +106,11 @@ async def test_an_input_reaches_the_run_and_is_acknowledged(
         (first,) = await run.next()
         assert (first.number, first.keys, first.do) == (1, ["left", "space"], None)
         assert await words(socket) == {"op": "acted", "run_id": run_id, "env": 0, "number": 1}
+        await act(socket, run_id, 2, do="keys", key_map={"a": [0.5, None]}, axes=[-1, 0.25])
+        (changed,) = await run.next()
+        assert (changed.do, changed.key_map) == ("keys", {"a": [0.5, None]})
+        assert changed.axes == [-1, 0.25]
+        await words(socket)
         await act(other, run_id, 1, do="reset", seed=2**31 - 1)
         (second,) = await run.next()
         assert (second.do, second.seed) == ("reset", 2**31 - 1)

@@ -100,6 +100,34 @@ def test_a_continuous_action_goes_to_its_end_by_ramps() -> None:
     assert at_once.action(["up", "left"]).tolist() == [-1.0, 1.0, 0.0]
 
 
+def test_axes_move_the_parts_of_a_continuous_action() -> None:
+    """From the middle to either end, without a ramp, added to keys, never beyond the end; in the middle nothing."""
+    car = keymap("CarRacing-v3", {"up": [0, 1, 0], "left": [-1, 0, 0]}, ramp=4)
+    assert car.axes == 3
+    assert car.action([], [-0.5, 0.25]).tolist() == [-0.5, 0.25, 0.0]
+    assert car.action([], [1.0, -1.0, 1.0]).tolist() == [1.0, 0.0, 1.0]
+    pendulum = keymap("Pendulum-v1")
+    assert pendulum.action([], [0.5]).tolist() == [1.0]
+    assert pendulum.action(["left"], [0.5]).tolist() == [2.0]
+    assert pendulum.action([], [0.0]).tolist() == [0.0]
+    assert keymap("CartPole-v1").axes == 0
+
+
+def test_another_map_counts_once_it_is_used() -> None:
+    """It is read first, so that one that does not fit changes nothing; empty is the environment's own again."""
+    keys = keymap("FrozenLake-v1")
+    table = keys.read({"J": 0, "L + K": 2})
+    assert keys.action(["right"]) == 2
+    keys.use(table)
+    assert sorted(keys.keys) == ["j", "k", "l"]
+    assert keys.named == {"j": 0, "k+l": 2}
+    assert keys.action(["k", "l"]) == 2
+    with pytest.raises(KeyMapInvalid, match="number from 0 to 3, not 9"):
+        keys.read({"j": 9})
+    keys.use(keys.read({}))
+    assert keys.action(["right"]) == 2
+
+
 def test_parts_of_a_choice_are_set_by_their_keys() -> None:
     """The last pressed key of a part wins; parts without a key are idle."""
     keys = keymap("OddParts-v0", {"q": [1, None], "e": [2, None], "f": [None, 1]})

@@ -168,6 +168,54 @@ def test_pause_step_reset_and_rate(tmp_path: Path) -> None:
     assert rebuild(tmp_path / "replay", events, 2).way == "generator"
 
 
+def test_keys_are_changed_while_it_is_played(tmp_path: Path) -> None:
+    """From the next step on: the old key is none, the new one acts, and the run records the map. One that does not
+    fit is refused in words, and changes nothing. The episode goes on."""
+    play = Player(tmp_path / "run", "FrozenLake-v1", parameters=STILL)
+    play.frame()
+    play.tap("right")
+    (refusal,) = play.do("keys", key_map={"j": 9})
+    assert "must be a number from 0 to 3, not 9" in refusal["why"]
+    play.tap("right")
+    assert play.do("keys", key_map={"j": 1}) == []
+    play.tap("right")
+    play.tap("right")
+    play.tap("j")
+    assert play.do("keys", key_map={}) == []
+    play.tap("down")
+    assert play.frame(after=play.number - 1).step == 4
+    events = play.end()
+    assert [e["action"] for e in steps_of(events)] == [2, 2, 1, 1]
+    maps = [e["data"]["keys"] for e in events if e["type"] == "play.keys"]
+    assert maps[0] == {"j": 1}
+    assert maps[1] == events[0]["data"]["play"]["keys"]
+    assert rebuild(tmp_path / "replay", events, 0).is_verified
+
+
+def test_axes_steer_a_continuous_action(tmp_path: Path) -> None:
+    """A moved axis begins the episode and acts until it is back; the config says what each moves; elsewhere axes are
+    refused in words."""
+    play = Player(tmp_path / "run", "Pendulum-v1", parameters={"rate": 100.0})
+    play.frame()
+    play.say(axes=[0.25])
+    assert play.frame(after=play.number).action == [0.5]
+    (refusal,) = play.say(axes=[1, 1])
+    assert refusal["why"] == "There are 2 axes, and an action has 1 parts."
+    play.say("right", axes=[-1])
+    assert play.step_after(10).action == [-2.0]
+    play.say(axes=[0])
+    while play.frame(after=play.number).action != [0.0]:
+        pass
+    events = play.end()
+    assert events[0]["data"]["play"]["axes"] == [{"low": -2.0, "high": 2.0}]
+    assert rebuild(tmp_path / "replay", events, 0).is_verified
+    other = Player(tmp_path / "other", "CartPole-v1")
+    other.frame()
+    (refusal,) = other.say(axes=[0.5])
+    assert "its actions are not continuous" in refusal["why"]
+    other.end()
+
+
 @pytest.mark.parametrize("seed", [0, 2**31 - 1])
 def test_the_run_s_seed_is_that_of_the_first_episode(tmp_path: Path, seed: int) -> None:
     """And the episode verifies."""

@@ -3,7 +3,7 @@ of it is I/O."""
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -36,20 +36,24 @@ class PlayState:
         self.acted = 0
         """Every input up to this number has reached the worker."""
         self.keys: tuple[str, ...] = ()
+        self.axes: tuple[float, ...] = ()
         self.frame: EnvironmentFrame | None = None
         """The newest frame that was not handed out."""
         self.refused: list[ActRefused] = []
 
-    def say(self, keys: Sequence[str] | None = None, **more: Any) -> str:
-        """Return the next input. Raises ValueError: it is none."""
+    def say(
+        self, keys: Sequence[str] | None = None, axes: Sequence[float] | None = None, **more: Any
+    ) -> str:
+        """Return the next input; None: keys or axes are as before. Raises ValueError: it is none."""
         act = Act(
             run_id=self.request.run_id,
             env=self.request.env,
             number=self.number + 1,
             keys=list(self.keys if keys is None else keys),
+            axes=list(self.axes if axes is None else axes),
             **more,
         )
-        self.number, self.keys = act.number, tuple(act.keys)
+        self.number, self.keys, self.axes = act.number, tuple(act.keys), tuple(act.axes)
         return act.model_dump_json()
 
     def take(self, raw: str | bytes) -> None:
@@ -102,9 +106,17 @@ class PlaySession:
         """Hold exactly these keys, in the order in which they were pressed, e.g. `hold("left", "space")`."""
         return self._say(keys)
 
+    def steer(self, *axes: float) -> int:
+        """Move axes, one for each part of a continuous action, from -1 to 1; without arguments all to the middle."""
+        return self._say(None, axes=axes)
+
     def release(self) -> int:
-        """Let all keys go."""
-        return self._say(())
+        """Let all keys and axes go."""
+        return self._say((), axes=())
+
+    def set_keys(self, key_map: Mapping[str, Any]) -> int:
+        """Change the key map, e.g. `{"a": 0, "d": 1}`; it counts from the next step on. Empty: the default."""
+        return self._say(None, do=PlayCommand.KEYS, key_map=dict(key_map))
 
     def tap(self, *keys: str) -> int:
         """Press and release keys. Returns the number of the press."""
@@ -239,9 +251,17 @@ class AsyncPlaySession:
         """Hold exactly these keys, in the order in which they were pressed."""
         return await self._say(keys)
 
+    async def steer(self, *axes: float) -> int:
+        """Move axes, one for each part of a continuous action, from -1 to 1; without arguments all to the middle."""
+        return await self._say(None, axes=axes)
+
     async def release(self) -> int:
-        """Let all keys go."""
-        return await self._say(())
+        """Let all keys and axes go."""
+        return await self._say((), axes=())
+
+    async def set_keys(self, key_map: Mapping[str, Any]) -> int:
+        """Change the key map, e.g. `{"a": 0, "d": 1}`; it counts from the next step on. Empty: the default."""
+        return await self._say(None, do=PlayCommand.KEYS, key_map=dict(key_map))
 
     async def tap(self, *keys: str) -> int:
         """Press and release keys. Returns the number of the press."""

@@ -20,9 +20,19 @@ MAX_RATE = 1000.0
 """Maximum steps per second."""
 PLAY_STATE = "play.state"
 """Type of the event with a `PlayStatus`, which a play records when one of its values has changed."""
+PLAY_KEYS = "play.keys"
+"""Type of the event with a `PlayKeys`, which a play records when its key map was changed."""
+MAX_ENTRIES = 128
+"""Maximum number of entries of a key map that a person sends."""
+MAX_AXES = 16
+"""Maximum number of axes in one input."""
 
 KeyName = Annotated[str, StringConstraints(min_length=1, max_length=24, pattern=r"^[^\s+]+$")]
 """Name of a key in lower case: `a`, `7`, `left`, `space`, `enter`, `tab`, `escape`, `shift`, `ctrl`."""
+
+KeyEntry = Annotated[str, StringConstraints(max_length=80)]
+"""Entry of a key map: a key, keys joined with `+`, or nothing for the action without keys."""
+Axis = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
 
 
 class PlayCommand(StrEnum):
@@ -38,6 +48,8 @@ class PlayCommand(StrEnum):
     """The person acts from now on."""
     GIVE = "give"
     """The policy acts from now on."""
+    KEYS = "keys"
+    """Another key map counts from the next step on."""
 
 
 class Act(UserModel):
@@ -52,11 +64,16 @@ class Act(UserModel):
     keys: Annotated[list[KeyName], Field(max_length=MAX_KEYS)] = []
     """All keys that are held, in the order in which they were pressed. Empty: none, for example when the window
     lost the focus."""
+    axes: Annotated[list[Axis], Field(max_length=MAX_AXES)] = []
+    """Positions of a gamepad's axes: one for each part of a continuous action, in the order of the parts. Axes that
+    are left out are in the middle, and all of them while the list is empty."""
     do: PlayCommand | None = None
     rate: Annotated[float, Field(gt=0, le=MAX_RATE, allow_inf_nan=False)] | None = None
     """Steps per second, of the command `rate`."""
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] | None = None
     """Seed of the command `reset`; None: the environment goes on with its generator."""
+    key_map: Annotated[dict[KeyEntry, Any], Field(max_length=MAX_ENTRIES)] | None = None
+    """Key map of the command `keys`, as in `PlayControls`; empty: the environment's own."""
 
     @model_validator(mode="after")
     def _check_command(self) -> Self:
@@ -64,6 +81,8 @@ class Act(UserModel):
             raise ValueError("the command `rate` needs a rate, and no other command takes one")
         if self.seed is not None and self.do is not PlayCommand.RESET:
             raise ValueError("only the command `reset` takes a seed")
+        if (self.do is PlayCommand.KEYS) != (self.key_map is not None):
+            raise ValueError("the command `keys` needs a key_map, and no other command takes one")
         return self
 
 
@@ -97,9 +116,11 @@ class PlayInput(PeerModel):
     env: int = 0
     number: int
     keys: list[str] = []
+    axes: list[float] = []
     do: PlayCommand | None = None
     rate: float | None = None
     seed: int | None = None
+    key_map: dict[str, Any] | None = None
 
 
 class PlayInputs(PeerModel):
@@ -121,6 +142,23 @@ class InputsTaken(PeerModel):
     refused: list[RefusedInput] = []
 
 
+class AxisRange(PeerModel):
+    """One part of a continuous action, as an axis moves it."""
+
+    low: float
+    """Its value at -1."""
+    high: float
+    """Its value at 1."""
+
+
+class PlayKeys(PeerModel):
+    """Data of a `play.keys` event: the key map that counts from now on."""
+
+    keys: dict[str, Any]
+    """As in `PlayControls`."""
+    idle: Any = None
+
+
 class PlayControls(PeerModel):
     """Key `play` of a config event: how a person acts in this run."""
 
@@ -136,6 +174,8 @@ class PlayControls(PeerModel):
     """What each entry of the key map does, in a word, where that is known."""
     default_keys: dict[str, Any] = {}
     """The key map without the user's changes; empty: not known."""
+    axes: list[AxisRange] = []
+    """For each part of a continuous action what an axis moves; empty: axes do not act in this environment."""
     has_policy: bool = False
     """Whether a policy acts too: it acts where the person holds no key of the map, until the command `take`."""
 

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mosaic_contracts.play import PlayCommand, PlayInput
-from mosaic_gymkit.play.keymap import KeyMap
+from mosaic_gymkit.play.keymap import KeyMap, KeyMapInvalid
 
 MAX_PRESSES = 64
 """Presses that wait for their step; a further one is refused."""
 MAX_COMMANDS = 64
 NOT_BEGUN = "The play has not begun yet."
 NO_POLICY = "There is no policy in this run: the person alone acts."
+
+
+class InputUnfit(ValueError):
+    """An input does not fit the environment; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,10 @@ class PersonInputs:
         self._has_policy = has_policy
         self._changed = threading.Condition()
         self._numbers: dict[str, int] = {}
+        self._keys = keymap.keys
+        """Keys that count: those of the map, also of one that was sent and is not obeyed yet."""
         self._held: dict[str, tuple[str, ...]] = {}
+        self._axes: dict[str, tuple[float, ...]] = {}
         self._player = ""
         self._presses: deque[KeyPress] = deque()
         self._commands: deque[PlayInput] = deque()
@@ -60,14 +67,20 @@ class PersonInputs:
             self.newest_at = time.monotonic()
             if given.number <= self._numbers.get(given.player, 0):
                 return ""
-            keys = tuple(key for key in map(str.lower, given.keys) if key in self._keymap.keys)
+            try:
+                known = self._known_keys(given)
+            except InputUnfit as error:
+                return str(error)
+            keys = tuple(key for key in map(str.lower, given.keys) if key in known)
             before = self._held.get(given.player, ())
             new = tuple(key for key in keys if key not in before)
             why = self._refusal(given, new)
             if why:
                 return why
             self._numbers[given.player] = self._newest = given.number
+            self._keys = known
             self._held[given.player], self._player = keys, given.player
+            self._axes[given.player] = tuple(given.axes) if any(given.axes) else ()
             if new:
                 self._presses.append(KeyPress(given.number, new, keys))
             if given.do is not None and (self._has_policy or given.do is not PlayCommand.TAKE):
@@ -75,6 +88,20 @@ class PersonInputs:
             self._is_taken = False
             self._changed.notify_all()
         return ""
+
+    def _known_keys(self, given: PlayInput) -> frozenset[str]:
+        """The keys that count from this input on. Raises InputUnfit: it does not fit the environment."""
+        most = self._keymap.axes
+        if any(given.axes) and most == 0:
+            raise InputUnfit("Axes do not act in this environment: its actions are not continuous.")
+        if any(given.axes) and len(given.axes) > most:
+            raise InputUnfit(f"There are {len(given.axes)} axes, and an action has {most} parts.")
+        if given.do is not PlayCommand.KEYS:
+            return self._keys
+        try:
+            return self._keymap.read(given.key_map or {}).keys
+        except KeyMapInvalid as error:
+            raise InputUnfit(f"The key map does not fit: {error}.") from error
 
     def _refusal(self, given: PlayInput, new: Sequence[str]) -> str:
         if new and len(self._presses) >= MAX_PRESSES:
@@ -91,11 +118,20 @@ class PersonInputs:
             self._is_taken = True
 
     def next_command(self) -> PlayInput | None:
-        """Return the next thing that was asked for; None: nothing."""
+        """Return the next thing that was asked for; None: nothing, or a key map before which presses wait."""
         if not self._commands:
             return None
         with self._changed:
-            return self._commands.popleft() if self._commands else None
+            if not self._commands or (self._presses and self._presses[0].number < self._map_number):
+                return None
+            return self._commands.popleft()
+
+    @property
+    def _map_number(self) -> int:
+        """Number of the next command if that is a key map, else 0. Presses before it keep their meaning."""
+        if self._commands and self._commands[0].do is PlayCommand.KEYS:
+            return self._commands[0].number
+        return 0
 
     @property
     def has_come(self) -> bool:
@@ -117,7 +153,12 @@ class PersonInputs:
         """Let all keys go: nobody is there."""
         with self._changed:
             self._held.clear()
+            self._axes.clear()
             self._presses.clear()
+
+    def axes_now(self) -> tuple[float, ...]:
+        """Return the positions of the axes; empty: all are in the middle."""
+        return self._axes.get(self._player, ())
 
     def next_press(self) -> tuple[str, ...] | None:
         """Return the keys of the next press, in a play by turns; None: none waits."""
@@ -139,7 +180,8 @@ class PersonInputs:
         step, also if they were released. Presses that are opposites of each other have a step each."""
         with self._changed:
             pressed: list[str] = []
-            while self._presses:
+            until = self._map_number or self._newest + 1
+            while self._presses and self._presses[0].number < until:
                 new = self._presses[0].new
                 if pressed and self._keymap.conflict(new, pressed):
                     break

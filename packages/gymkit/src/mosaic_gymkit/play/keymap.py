@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from mosaic_contracts.play import AxisRange
 from mosaic_gymkit.play.known_keys import DIRECTIONS, IDLE, default_keys
 from mosaic_workerkit.errors import EnvironmentUnusable
 
@@ -16,6 +18,21 @@ Keys = frozenset[str]
 
 class KeyMapInvalid(ValueError):
     """A key map, or the action without keys, does not fit the environment; the message says what."""
+
+
+@dataclass(frozen=True)
+class KeyTable:
+    """A key map that was read for one environment."""
+
+    named: dict[str, Any]
+    """As it is written, an action by keys joined with `+`."""
+    entries: Mapping[Keys, Any]
+    keys: Keys
+    """All keys of the map."""
+    opposites: Mapping[str, Keys]
+    """For each key those that it cancels."""
+    idle: Any
+    """The action without keys, in plain values; None: the last one is repeated."""
 
 
 class KeyMap:
@@ -42,27 +59,42 @@ class KeyMap:
             raise EnvironmentUnusable(f"Keys cannot give actions of the space {name}.")
         self.default = default_keys(env, self._fits)
         """The map of the environment without the user's changes."""
-        self.named = _read_map(text) if text.strip() else self.default
-        """The map as it is written, an action by keys joined with `+`."""
-        self._entries: dict[Keys, Any] = {}
-        for keys, value in self.named.items():
-            self._entries[frozenset(keys.split("+")) if keys else frozenset()] = self._checked(
-                keys, value
-            )
+        named = _read_map(text) if text.strip() else self.default
         self.ramp = ramp
-        self.keys: Keys = frozenset().union(*self._entries)
-        """All keys of the map."""
-        self._opposites = _opposites(self._entries)
-        self._idle = self._idle_action(idle)
-        self._last = self._first() if self._idle is None else self._idle
+        self._idle_text = idle
+        self._table = self._read(named)
+        self._last = self._first() if self._table.idle is None else self._table.idle
         self._at = np.array(self._last, dtype=float) if self._kind == "axes" else np.zeros(0)
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The map as it is written, an action by keys joined with `+`."""
+        return self._table.named
+
+    @property
+    def keys(self) -> Keys:
+        """All keys of the map."""
+        return self._table.keys
 
     @property
     def idle(self) -> Any:
         """The action without keys, in plain values; None: the last one is repeated."""
-        return self._idle
+        return self._table.idle
 
-    def action(self, keys: Sequence[str]) -> Any:
+    @property
+    def axes(self) -> int:
+        """Number of axes that act: the parts of a continuous action, 0 in any other space."""
+        return _size(self._space) if self._kind == "axes" else 0
+
+    def read(self, named: Mapping[str, Any]) -> KeyTable:
+        """Read another map for this environment, empty for its own; `use` makes it count. Raises KeyMapInvalid."""
+        return self._read(_plain_map(named) if named else self.default)
+
+    def use(self, table: KeyTable) -> None:
+        """Let another map count from now on; where no key means nothing, the last action goes on."""
+        self._table = table
+
+    def action(self, keys: Sequence[str], axes: Sequence[float] = ()) -> Any:
         """Return the action of the keys that are held.
 
         Opposite keys cancel each other. Keys together that the map does not have mean its largest part of them; of
@@ -70,13 +102,14 @@ class KeyMap:
 
         Args:
             keys: in the order in which they were pressed.
+            axes: of a gamepad, from -1 to 1, one for each part of a continuous action; they act without a ramp.
 
         Returns:
             An action as the environment takes it.
         """
         held = self._without_opposites(keys)
         if self._kind == "axes":
-            return self._ramped(held)
+            return self._ramped(held, axes)
         if self._kind == "number":
             found = self._largest(held)
             self._last = self._last if found is None else found
@@ -86,7 +119,7 @@ class KeyMap:
 
     def reset(self) -> None:
         """Forget the last action: an episode begins."""
-        self._last = self._first() if self._idle is None else self._idle
+        self._last = self._first() if self._table.idle is None else self._table.idle
         if self._kind == "axes":
             self._at = np.array(self._last, dtype=float)
 
@@ -101,7 +134,7 @@ class KeyMap:
 
     def conflict(self, keys: Sequence[str], others: Sequence[str]) -> bool:
         """Say whether one of the keys is the opposite of one of the others."""
-        return any(other in self._opposites.get(key, ()) for key in keys for other in others)
+        return any(other in self._table.opposites.get(key, ()) for key in keys for other in others)
 
     def _without_opposites(self, keys: Sequence[str]) -> list[str]:
         known = [key for key in keys if key in self.keys]
@@ -109,26 +142,27 @@ class KeyMap:
 
     def _largest(self, held: Sequence[str]) -> Any:
         order = {key: place for place, key in enumerate(held)}
-        fitting = [keys for keys in self._entries if keys and keys <= order.keys()]
+        fitting = [keys for keys in self._table.entries if keys and keys <= order.keys()]
         if not fitting:
-            return self._idle
-        return self._entries[max(fitting, key=lambda keys: (len(keys), max(map(order.__getitem__, keys))))]  # fmt: skip
+            return self._table.idle
+        largest = max(fitting, key=lambda keys: (len(keys), max(map(order.__getitem__, keys))))
+        return self._table.entries[largest]
 
     def _merged(self, held: Sequence[str]) -> list[int]:
         """Each part of a choice by the last pressed key that sets it; larger entries win."""
         order = {key: place for place, key in enumerate(held)}
-        fitting = [keys for keys in self._entries if keys and keys <= order.keys()]
+        fitting = [keys for keys in self._table.entries if keys and keys <= order.keys()]
         fitting.sort(key=lambda keys: (len(keys), max(map(order.__getitem__, keys))))
-        merged = list(self._last if self._idle is None else self._idle)
+        merged = list(self._last if self._table.idle is None else self._table.idle)
         for keys in fitting:
-            for part, value in enumerate(self._entries[keys]):
+            for part, value in enumerate(self._table.entries[keys]):
                 merged[part] = merged[part] if value is None else value
         return merged
 
-    def _ramped(self, held: Sequence[str]) -> Any:
+    def _ramped(self, held: Sequence[str], axes: Sequence[float]) -> Any:
         space: Any = self._space
-        goal = np.array(self._idle, dtype=float)
-        for keys, value in self._entries.items():
+        goal = np.array(self._table.idle, dtype=float)
+        for keys, value in self._table.entries.items():
             if keys and keys <= set(held):
                 goal += value
         low, high = space.low.ravel().astype(float), space.high.ravel().astype(float)
@@ -138,16 +172,34 @@ class KeyMap:
             most = span / 2 / self.ramp
             goal = self._at + np.clip(goal - self._at, -most, most)
         self._at = goal
+        if axes:
+            moved = np.zeros_like(goal)
+            for part, (axis, bounds) in enumerate(zip(axes, axis_ranges(space), strict=False)):
+                moved[part] = axis * (bounds.high if axis > 0 else -bounds.low)
+            goal = np.clip(goal + moved, low, high)
         return goal.astype(space.dtype).reshape(space.shape)
 
-    def _idle_action(self, text: str) -> Any:
+    def _read(self, named: dict[str, Any]) -> KeyTable:
+        entries = {
+            frozenset(keys.split("+")) if keys else frozenset(): self._checked(keys, value)
+            for keys, value in named.items()
+        }
+        return KeyTable(
+            named,
+            entries,
+            frozenset().union(*entries),
+            _opposites(entries),
+            self._idle_action(self._idle_text, entries),
+        )
+
+    def _idle_action(self, text: str, entries: Mapping[Keys, Any]) -> Any:
         if text.strip():
             try:
                 return self._checked("idle", json.loads(text))
             except json.JSONDecodeError as error:
                 raise KeyMapInvalid(f"idle is no JSON: {error}") from error
-        if frozenset() in self._entries:
-            return self._entries[frozenset()]
+        if frozenset() in entries:
+            return entries[frozenset()]
         if self._kind == "axes":
             space: Any = self._space
             return np.clip(0.0, space.low.ravel(), space.high.ravel()).astype(float).tolist()
@@ -215,6 +267,11 @@ def _read_map(text: str) -> dict[str, Any]:
         raise KeyMapInvalid(f"keys is no JSON: {error}") from error
     if not isinstance(found, dict) or not found:
         raise KeyMapInvalid('keys must be an object, e.g. {"left": 0, "right": 1}')
+    return _plain_map(found)
+
+
+def _plain_map(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a map with its keys in lower case, those together in one order."""
     named = {}
     for keys, value in found.items():
         parts = [part.strip().lower() for part in keys.split("+")] if keys.strip() else []
@@ -222,6 +279,21 @@ def _read_map(text: str) -> dict[str, Any]:
             raise KeyMapInvalid(f"{keys!r} names no keys: join them with one `+`")
         named["+".join(sorted(parts)) or IDLE] = value
     return named
+
+
+def axis_ranges(space: spaces.Space[Any]) -> list[AxisRange]:
+    """Return what an axis moves, for each part of a continuous action; empty: the space is another one."""
+    if _kind_of(space) != "axes":
+        return []
+    box: Any = space
+    bounds = zip(box.low.ravel(), box.high.ravel(), strict=True)
+    return [
+        AxisRange(
+            low=float(low) if np.isfinite(low) else -1.0,
+            high=float(high) if np.isfinite(high) else 1.0,
+        )
+        for low, high in bounds
+    ]
 
 
 def _opposites(entries: Mapping[Keys, Any]) -> dict[str, Keys]:

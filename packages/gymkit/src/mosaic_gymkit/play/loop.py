@@ -2,10 +2,19 @@
 
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from mosaic_contracts.frames import LEASE_S
-from mosaic_contracts.play import MAX_RATE, PLAY_STATE, PlayCommand, PlayInput, PlayStatus
+from mosaic_contracts.play import (
+    MAX_RATE,
+    PLAY_KEYS,
+    PLAY_STATE,
+    PlayCommand,
+    PlayInput,
+    PlayKeys,
+    PlayStatus,
+)
 from mosaic_contracts.wire import Actor
 from mosaic_gymkit.play.inputs import PersonInputs
 from mosaic_gymkit.play.keymap import KeyMap
@@ -181,9 +190,18 @@ class PlayLoop:
             return
         elif given.do is PlayCommand.RATE and given.rate is not None:
             self._rate = min(given.rate, MAX_RATE)
+        elif given.do is PlayCommand.KEYS:
+            self._change_keys(given.key_map or {})
+            return
         elif given.do in (PlayCommand.TAKE, PlayCommand.GIVE):
             self._hand_over(Actor.HUMAN if given.do is PlayCommand.TAKE else Actor.POLICY)
         self._record_state()
+
+    def _change_keys(self, named: Mapping[str, Any]) -> None:
+        """Act by another key map from the next step on."""
+        self._keymap.use(self._keymap.read(named))
+        keys = PlayKeys(keys=self._keymap.named, idle=self._keymap.idle)
+        self._run.telemetry.extra(PLAY_KEYS, keys.model_dump(mode="json"))
 
     def _hand_over(self, actor: Actor) -> None:
         """Give control to the person or to the policy; a paused play stays so."""
@@ -204,7 +222,7 @@ class PlayLoop:
         if self._has_turns:
             return self._take_turn()
         if self._is_waiting:
-            if not self._inputs.has_press:
+            if not (self._inputs.has_press or self._inputs.axes_now()):
                 return False
             self._is_waiting, self._due = False, time.monotonic()
             self._record_state()
@@ -267,7 +285,7 @@ class PlayLoop:
             return self._env.choose(), Actor.POLICY
         keys = self._keys()
         if keys is not None:
-            return self._keymap.action(keys), Actor.HUMAN
+            return self._keymap.action(keys, self._inputs.axes_now()), Actor.HUMAN
         action = self._env.choose()
         self._keymap.follow(action)
         return action, Actor.POLICY
@@ -279,7 +297,7 @@ class PlayLoop:
             pressed = inputs.next_press()
             return inputs.held_now() if pressed is None and self._is_of_person else pressed
         keys = inputs.keys_of_step()
-        return keys if keys or self._is_of_person else None
+        return keys if keys or self._is_of_person or inputs.axes_now() else None
 
     def _reset(self, seed: int | None, *, begins: bool = False) -> None:
         """Begin another episode. `begins`: also its steps, without another key."""

@@ -5,10 +5,10 @@ from typing import Any
 
 import gymnasium
 
-from mosaic_contracts.play import PlayControls
+from mosaic_contracts.play import MAX_AXES, PlayControls
 from mosaic_gymkit.drawing import render_fps
 from mosaic_gymkit.families import is_atari
-from mosaic_gymkit.play.keymap import KeyMap
+from mosaic_gymkit.play.keymap import KeyMap, axis_ranges
 from mosaic_gymkit.play.known_keys import has_turns, meanings
 
 CONSOLE_FPS = 60
@@ -77,5 +77,6 @@ def controls_of(
         idle=keymap.idle,
         meanings=meanings(env, keymap.named),
         default_keys=keymap.default,
+        axes=axis_ranges(env.action_space)[:MAX_AXES],
         has_policy=has_policy,
     )

@@ -69,7 +69,7 @@ class InputSender:
         """Release the keys that the client held: it has gone. However many inputs wait, none of these is refused."""
         self._reply = lambda _: None
         for act in list(self._newest.values()):
-            if act.keys:
+            if act.keys or act.axes:
                 self._queue(Act(run_id=act.run_id, env=act.env, number=act.number + 1))
         if self._task is not None:
             await asyncio.wait([self._task])
@@ -122,9 +122,11 @@ class InputSender:
             env=act.env,
             number=act.number,
             keys=act.keys,
+            axes=act.axes,
             do=act.do,
             rate=act.rate,
             seed=act.seed,
+            key_map=act.key_map,
         )
 
     def _refuse(self, acts: list[Act], problem: Problem) -> None:
