@@ -1,17 +1,23 @@
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from PyQt6.QtCore import QUrl
 from PyQt6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
+from tests.controllers.test_run_actions import FakeSession
 from tests.specimen import run, run_id
 from tests.state.test_external_links import GATEWAY, tracking
 
+from mosaic_contracts.runs import DashboardEntry
 from mosaic_contracts.services import WorkerEntries
-from mosaic_contracts.stack import StackStatus
 from mosaic_contracts.tracking import TrackedRun
 from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.controllers.dashboards import WAIT_S
+from mosaic_gui.controllers.session import StreamSession
+from mosaic_gui.net.location import StackLocation
+from mosaic_gui.net.reply import ApiProblem
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.store import Changes
 from mosaic_gui.views.external_links import OfflineSummary
@@ -56,35 +62,39 @@ def shown(qtbot: QtBot, tmp_path: Path) -> Iterator[Shown]:
 
 def test_ways_that_lead_nowhere_are_grey_and_say_why(shown: Shown) -> None:
     """Neither is hidden: what is missing can be read."""
-    for made, why in (
-        (shown.links.tensorboard, "This stack offers no TensorBoard."),
-        (shown.links.tracker, "The run's W&B address is not known yet."),
-    ):
+    for made, why in ((shown.links.tracker, "The run's W&B address is not known yet."),):
         assert made.isVisible()
         assert not made.isEnabled()
         assert made.toolTip().startswith(why)
 
 
-def test_a_run_without_tensorboard_files_says_so(shown: Shown) -> None:
-    """The run's own config decides, as soon as it has come."""
-    offer = StackStatus(version="1", ready=True, broker=True, tensorboard_url="/tb?r={runs}")
-    shown.client.watch.take_stack(GATEWAY, offer)
-    assert shown.links.tensorboard.isEnabled()
-    shown.client.store.followed[run_id(0)].config = {"tensorboard": None}
-    shown.client.watch.consume(Changes(events=frozenset({run_id(0)})))
-    assert not shown.links.tensorboard.isEnabled()
-    assert "no TensorBoard files" in shown.links.tensorboard.toolTip()
-
-
 def test_tensorboard_opens_in_the_browser(shown: Shown) -> None:
-    """It opens as soon as the stack offers it; without a browser the address is shown."""
-    offer = StackStatus(version="1", ready=True, broker=True, tensorboard_url="/tb?r={runs}")
-    shown.client.watch.take_stack(GATEWAY, offer)
+    """The watched run's, as soon as it answers; without a browser the address is shown, and a refusal in words."""
+    session = FakeSession()
+    session.location = StackLocation(GATEWAY, "token")  # type: ignore[attr-defined]  # as much as is used
+    shown.client.dashboards.session = cast(StreamSession, session)
+    notices = shown.client.window.notices
     shown.links.tensorboard.click()
+    shown.links.tensorboard.click()  # it is starting
+    assert session.api.asked == [("open_tensorboard", ([run_id(0)],))]
+    assert not shown.links.tensorboard.isEnabled()
+    waits = run(5, waiting_reason="behind other TensorBoards")
+    session.api.replies[-1].succeed(DashboardEntry(run=waits))
+    assert "behind other TensorBoards" in notices.text
+    assert session.api.asked[-1] == ("tensorboard", (run_id(5), WAIT_S))
+    ready = DashboardEntry(run=run(5), is_ready=True, url="/dashboards/x/?ticket=1")
+    session.api.replies[-1].succeed(ready)
+    assert shown.opened == [f"{GATEWAY}/dashboards/x/?ticket=1"]
+    assert shown.links.tensorboard.isEnabled()
     shown.has_browser = False
     shown.links.tensorboard.click()
-    assert shown.opened == [f"{GATEWAY}/tb?r={run_id(0)}"] * 2
-    assert shown.opened[0] in shown.client.window.notices.text
+    session.api.replies[-1].succeed(ready)
+    assert shown.opened[0] in notices.text
+    shown.links.tensorboard.click()
+    session.api.replies[-1].fail(ApiProblem("No worker has TensorBoard."))
+    assert "No worker has TensorBoard." in notices.text
+    assert shown.links.tensorboard.isEnabled()
+    shown.client.dashboards.session = None
 
 
 def test_the_tracker_opens_in_the_browser(shown: Shown) -> None:

@@ -8,7 +8,6 @@ from PyQt6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.specimen import run, run_id
 
-from mosaic_contracts.stack import StackStatus
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.store import Store
 from mosaic_gui.theme.apply import current
@@ -281,18 +280,16 @@ def test_a_run_keeps_its_name_in_a_narrow_window(shown: Shown) -> None:
 
 
 def test_tensorboard_opens_with_all_selected_runs(shown: Shown) -> None:
-    """One address for all of them; grey with the reason while the stack has none or nothing is selected."""
+    """Grey with the reason while nothing is selected, or one is starting."""
     shown.take(RunState.SUCCEEDED, RunState.RUNNING, RunState.FAILED)
     way = shown.button("runs.tensorboard")
-    wanted = QSignalSpy(shown.page.link_wanted)
+    wanted = QSignalSpy(shown.page.tensorboard_wanted)
     assert (way.isEnabled(), way.toolTip()) == (False, "Choose runs.")
     shown.select(0, 2)
-    assert "offers no TensorBoard" in way.toolTip()
-    offer = StackStatus(version="1", ready=True, broker=True, tensorboard_url="/tb?r={runs}")
-    shown.page.watch.take_stack("http://127.0.0.1:8420", offer)
     assert way.isEnabled()
     way.click()
-    (url,) = wanted[0]
     chosen = [one.run_id for one in shown.page.selected]
-    assert url == f"http://127.0.0.1:8420/tb?r={'%7C'.join(chosen)}"
+    assert wanted[0] == [chosen]
     assert len(chosen) == 2
+    shown.page.watch.set_tensorboard_starting(True)
+    assert (way.isEnabled(), way.toolTip()) == (False, "TensorBoard is starting …")

@@ -15,6 +15,7 @@ from mosaic_gui.controllers.checkpoints import CheckpointController
 from mosaic_gui.controllers.comparisons import ComparisonController
 from mosaic_gui.controllers.connection import ConnectionController
 from mosaic_gui.controllers.curve_refiner import CurveRefiner
+from mosaic_gui.controllers.dashboards import DashboardController
 from mosaic_gui.controllers.downloads import DownloadController
 from mosaic_gui.controllers.exports import ExportController
 from mosaic_gui.controllers.keyring_client import KeyringClient
@@ -140,6 +141,9 @@ class ClientParts(QObject):
         self.comparison_controller = ComparisonController(
             self.comparison, self.home / KEPT_IN, self.say, parent=self
         )
+        self.dashboards = DashboardController(
+            self.watch, self.say, lambda url: self.open_externally(url), self
+        )
 
     @property
     def attached(self) -> tuple[Controller, ...]:
@@ -165,4 +169,5 @@ class ClientParts(QObject):
             self.downloads,
             self.export_controller,
             self.comparison_controller,
+            self.dashboards,
         )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from PyQt6.QtCore import QObject, QUrl
 
 from mosaic_contracts.runs import RunView
-from mosaic_contracts.stack import StackStatus
 from mosaic_gui.app.parts import ClientParts
 from mosaic_gui.controllers.navigator import RunNavigator
 from mosaic_gui.state.episode_list import Pick
@@ -160,6 +159,7 @@ class Wiring(QObject):
         page.pick_wanted.connect(self.navigator.replay_run)
         page.details.open_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
         page.links.open_wanted.connect(self._on_link_wanted)
+        page.links.tensorboard_wanted.connect(parts.dashboards.open)
         page.files.save_wanted.connect(parts.downloads.fetch)
         page.files.cancel_wanted.connect(parts.downloads.cancel)
         page.files.show_wanted.connect(parts.downloads.show_video)
@@ -199,7 +199,7 @@ class Wiring(QObject):
         runs.open_wanted.connect(self.navigator.open_runs)
         runs.replay_wanted.connect(self.navigator.replay_run)
         runs.compare_wanted.connect(self._on_compare_wanted)
-        runs.link_wanted.connect(self._on_link_wanted)
+        runs.tensorboard_wanted.connect(parts.dashboards.open)
         runs.stop_wanted.connect(parts.run_actions.stop)
         runs.delete_wanted.connect(parts.run_actions.delete)
         runs.tags_wanted.connect(parts.run_actions.add_tags)
@@ -217,7 +217,6 @@ class Wiring(QObject):
         parts.watch.finer_wanted.connect(parts.curve_refiner.want)
         parts.launch_controller.launched.connect(self._on_launched)
         parts.launch_controller.said.connect(parts.say)
-        parts.launch_controller.stack_read.connect(self._on_stack)
         parts.run_actions.made.connect(lambda run: self.navigator.open_runs([run.run_id]))
         parts.trash_runs.restore_wanted.connect(parts.run_actions.restore)
         parts.trained.play_wanted.connect(parts.run_actions.play)
@@ -280,11 +279,6 @@ class Wiring(QObject):
         self._parts.all_checkpoints.take_workers(workers)
         self._parts.takeover.take_workers(workers)
         self._parts.comparison.take_workers(workers)
-
-    def _on_stack(self, status: StackStatus) -> None:
-        session = self._parts.stack.session
-        if session is not None:
-            self._parts.watch.take_stack(session.location.url, status)
 
     def _on_video(self, video: Path) -> None:
         """Play a video in a window of its own, or in the desktop's player where this one cannot."""

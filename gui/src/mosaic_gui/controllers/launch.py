@@ -28,9 +28,6 @@ class LaunchController(Controller):
     said = pyqtSignal(str)
     """A notice for the user."""
 
-    stack_read = pyqtSignal(object)
-    """StackStatus."""
-
     def __init__(self, model: LaunchModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._model = model
@@ -89,7 +86,6 @@ class LaunchController(Controller):
         limit = (status.scheduler or {}).get("cpu_limit")
         self._model.cpu_limit = limit if isinstance(limit, int) else None
         self._model.take_proxies(status.proxies)
-        self.stack_read.emit(status)
 
     def _on_secrets(self, entries: SecretEntries) -> None:
         self._model.take_secrets(frozenset(entry.name for entry in entries.secrets))

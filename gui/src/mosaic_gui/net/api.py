@@ -133,6 +133,14 @@ class ApiClient(QObject):
         """RunView of a new run that goes on from its newest checkpoint."""
         return self._send(http_api.RESUME, run_id)
 
+    def open_tensorboard(self, run_ids: list[str]) -> ApiReply:
+        """DashboardEntry of a TensorBoard with these runs. The request can be repeated."""
+        return self._send(http_api.OPEN_DASHBOARD, body={"runs": run_ids}, repeat=True)
+
+    def tensorboard(self, dashboard_id: str, wait_s: float) -> ApiReply:
+        """DashboardEntry once it can be opened, or as it is after so many seconds."""
+        return self._send(http_api.DASHBOARD, dashboard_id, query={"wait_s": str(wait_s)})
+
     def clone_run(self, run_id: str, overrides: dict[str, Any]) -> ApiReply:
         """RunView of a new run like it, but for the overrides."""
         return self._send(http_api.CLONE, run_id, body={"overrides": overrides})

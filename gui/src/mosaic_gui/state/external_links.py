@@ -1,21 +1,16 @@
-"""External links of a run: the stack's TensorBoard, and the page of its tracker."""
+"""What shows a run outside the window: TensorBoard, and the page of its tracker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import quote, urljoin, urlsplit
 
+from mosaic_contracts.dashboards import MAX_DASHBOARD_RUNS
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.services import WorkerEntry
-from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.tracking import X_TRACKING, TrackedRun, TrackingRole
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state.episodes import episode_facts
-from mosaic_gui.state.language import tr, tr_n
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.tracking import hindrance
-
-RUNS_MARK = "{runs}"
-_MOST_IN_COMMAND = 3
-"""Runs that a command in a tool tip names."""
 
 
 @dataclass(frozen=True)
@@ -28,32 +23,21 @@ class ExternalLink:
     """Facts about a run that was tracked offline; empty otherwise."""
 
 
-def tensorboard(
-    offered: str | None, gateway: str, run_ids: Sequence[str], *, has_files: bool = True
-) -> ExternalLink:
-    """TensorBoard with all of these runs. `offered`: what the stack said; `has_files`: that one of them writes some."""
+def tensorboard(run_ids: Sequence[str], *, is_starting: bool = False) -> ExternalLink:
+    """TensorBoard with all of these runs: it can be opened where there is no obstacle.
+
+    Args:
+        run_ids: the selected runs.
+        is_starting: whether one is being opened.
+    """
+    if is_starting:
+        return ExternalLink(obstacle=tr("TensorBoard is starting …"))
     if not run_ids:
         return ExternalLink(obstacle=tr("Choose runs."))
-    if not has_files:
-        words = tr_n(
-            "This run's settings write no TensorBoard files. Its curves are shown here.",
-            "These runs' settings write no TensorBoard files. Their curves are shown here.",
-            len(run_ids),
-        )
+    if len(run_ids) > MAX_DASHBOARD_RUNS:
+        words = tr("TensorBoard takes at most {n} runs at once.", n=MAX_DASHBOARD_RUNS)
         return ExternalLink(obstacle=words)
-    if not offered:
-        return ExternalLink(
-            obstacle=tr(
-                "This stack offers no TensorBoard. On its machine, in its data folder: {command}",
-                command=_by_hand(run_ids),
-            )
-        )
-    url = urljoin(gateway + "/", offered.replace(RUNS_MARK, quote("|".join(run_ids), safe="")))
-    if urlsplit(url).scheme not in ("http", "https"):
-        return ExternalLink(
-            obstacle=tr("The stack's TensorBoard address cannot be opened in a browser.")
-        )
-    return ExternalLink(url=url)
+    return ExternalLink()
 
 
 def tracker(
@@ -83,17 +67,6 @@ def tracker(
             "The run's W&B address is not known yet. It appears when W&B has answered the run."
         )
     )
-
-
-def _by_hand(run_ids: Sequence[str]) -> str:
-    """The command that starts TensorBoard for these runs."""
-    folders = [f"{RUNS_DIR}/{run_id}/tensorboard" for run_id in run_ids[:_MOST_IN_COMMAND]]
-    if len(folders) == 1:
-        return f"tensorboard --logdir {folders[0]}"
-    named = ",".join(
-        f"{run_id[-4:]}:{place}" for run_id, place in zip(run_ids, folders, strict=False)
-    )
-    return f"tensorboard --logdir_spec {named}"
 
 
 def _summary(

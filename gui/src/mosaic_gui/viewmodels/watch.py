@@ -6,7 +6,6 @@ from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow, RunView
 from mosaic_contracts.services import WorkerEntry
-from mosaic_contracts.stack import StackStatus
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import run_row, wording
 from mosaic_gui.state.episode_list import EpisodeAddress, can_replay
@@ -42,8 +41,7 @@ class WatchModel(CurveModel):
         self._episode_rows: list[EpisodeRow] = []
         self.files = FilesModel(self)
         self._workers: list[WorkerEntry] = []
-        self._gateway = ""
-        self._tensorboard: str | None = None
+        self._is_tensorboard_starting = False
         self.details = RowsModel((tr("Argument"), tr("Value")), parent=self)
 
     @property
@@ -75,9 +73,9 @@ class WatchModel(CurveModel):
         self._workers = list(workers)
         self.run_changed.emit()
 
-    def take_stack(self, gateway: str, status: StackStatus) -> None:
-        """Take the services that the stack at this address offers in addition to runs."""
-        self._gateway, self._tensorboard = gateway, status.tensorboard_url
+    def set_tensorboard_starting(self, is_starting: bool) -> None:
+        """Note whether a TensorBoard is being opened."""
+        self._is_tensorboard_starting = is_starting
         self.links_changed.emit()
 
     @property
@@ -93,20 +91,18 @@ class WatchModel(CurveModel):
         return run_id == run.spec.parent or other.spec.parent == self.run_id
 
     @property
+    def shown_ids(self) -> list[str]:
+        """Ids of the watched run and of those whose curves are shown with it."""
+        return [run_id for run_id in (self.run_id, *self.overlaid) if run_id]
+
+    @property
     def tensorboard(self) -> ExternalLink:
-        """The stack's TensorBoard with the runs that are shown."""
-        return self.tensorboard_of([run_id for run_id in (self.run_id, *self.overlaid) if run_id])
+        """TensorBoard with the runs that are shown."""
+        return self.tensorboard_of(self.shown_ids)
 
     def tensorboard_of(self, run_ids: Sequence[str]) -> ExternalLink:
-        """The stack's TensorBoard with these runs."""
-        has_files = not run_ids or any(self._may_have_files(run_id) for run_id in run_ids)
-        return tensorboard(self._tensorboard, self._gateway, run_ids, has_files=has_files)
-
-    def _may_have_files(self, run_id: str) -> bool:
-        """Whether a run writes TensorBoard files. Its config says so; before the config comes it is assumed."""
-        followed = self._store.followed.get(run_id)
-        config = followed.config if followed else {}
-        return "tensorboard" not in config or config["tensorboard"] is not None
+        """TensorBoard with these runs."""
+        return tensorboard(run_ids, is_starting=self._is_tensorboard_starting)
 
     @property
     def tracker(self) -> ExternalLink:

@@ -15,6 +15,8 @@ class ExternalLinks(QWidget):
 
     open_wanted = pyqtSignal(str)
     """An address."""
+    tensorboard_wanted = pyqtSignal(list)
+    """Ids of runs."""
 
     def __init__(self, model: WatchModel) -> None:
         super().__init__()
@@ -27,7 +29,9 @@ class ExternalLinks(QWidget):
         row.setSpacing(0)
         row.addWidget(self.tensorboard)
         row.addWidget(self.tracker)
-        self.tensorboard.clicked.connect(lambda: self._go(self._model.tensorboard))
+        self.tensorboard.clicked.connect(
+            lambda: self.tensorboard_wanted.emit(self._model.shown_ids)
+        )
         self.tracker.clicked.connect(lambda: self._go(self._model.tracker))
         for signal in (model.run_replaced, model.run_changed, model.links_changed):
             signal.connect(self.refresh)
@@ -35,7 +39,7 @@ class ExternalLinks(QWidget):
 
     def refresh(self) -> None:
         """Show the links of the watched run."""
-        self._show(self.tensorboard, self._model.tensorboard)
+        show_tensorboard(self.tensorboard, self._model.tensorboard)
         self._show(self.tracker, self._model.tracker)
 
     def _show(self, made: QPushButton, way: ExternalLink) -> None:
@@ -49,6 +53,12 @@ class ExternalLinks(QWidget):
         elif way.summary:
             popup = OfflineSummary(self, way)
             popup.show_at(self.mapToGlobal(QPoint(self.width(), self.height() + 4)))
+
+
+def show_tensorboard(made: QPushButton, way: ExternalLink) -> None:
+    """Show whether TensorBoard can be opened, or why not."""
+    made.setEnabled(not way.obstacle)
+    made.setToolTip(way.obstacle or tr("Opens TensorBoard with these runs in the browser"))
 
 
 class OfflineSummary(PanelPopup):

@@ -20,6 +20,7 @@ from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.trash import TrashModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.command import named_shortcut
+from mosaic_gui.views.external_links import show_tensorboard
 from mosaic_gui.views.note_popup import NotePopup
 from mosaic_gui.views.run_list import RunListView
 from mosaic_gui.views.segments import Segments
@@ -40,8 +41,8 @@ _GROUPS = {
 class RunsPage(QWidget):
     """The page. Its signals are what the user wants."""
 
-    link_wanted = pyqtSignal(str)
-    """An address for the user's browser."""
+    tensorboard_wanted = pyqtSignal(list)
+    """Ids of runs."""
     open_wanted = pyqtSignal(list)
     """Run ids: the first is watched, the others are laid over it."""
     stop_wanted = pyqtSignal(list)
@@ -354,14 +355,14 @@ class RunsPage(QWidget):
 
     def refresh_links(self) -> None:
         """Where the selected runs can be looked at outside the window, or why not."""
-        way = self.watch.tensorboard_of([run.run_id for run in self.selected])
-        self.tensorboard.setEnabled(not way.obstacle)
-        self.tensorboard.setToolTip(way.obstacle or way.url)
+        show_tensorboard(self.tensorboard, self.watch.tensorboard_of(self._selected_ids))
+
+    @property
+    def _selected_ids(self) -> list[str]:
+        return [run.run_id for run in self.selected]
 
     def _open_tensorboard(self) -> None:
-        way = self.watch.tensorboard_of([run.run_id for run in self.selected])
-        if way.url:
-            self.link_wanted.emit(way.url)
+        self.tensorboard_wanted.emit(self._selected_ids)
 
     def _open(self) -> None:
         if runs := self.selected:

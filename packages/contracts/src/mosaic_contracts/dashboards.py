@@ -1,11 +1,12 @@
 """TensorBoard for a selection of runs, served by a run of kind `dashboard` through the gateway."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints, field_validator
 
 from mosaic_contracts.ids import RunIdField
-from mosaic_contracts.models import UserModel
+from mosaic_contracts.models import PeerModel, UserModel
 
 DASHBOARD_SOCKET = "control/dashboard.sock"
 """Unix socket in the folder of a dashboard, on which TensorBoard answers HTTP."""
@@ -54,6 +55,32 @@ class DashboardSource(UserModel):
         return frozenset(run.run_id for run in self.runs)
 
 
+class StoredPoints(PeerModel):
+    """Body of a POST to `POINTS_PATH`: what the store has of a selected run without event files, in order."""
+
+    folder: FolderName
+    cursor: str = ""
+    """How far the dashboard must be already; "": the beginning."""
+    next_cursor: str
+    """How far it is with these points."""
+    names: list[str]
+    """Name of each point's metric."""
+    steps: list[int]
+    times: list[float]
+    """Seconds since the epoch."""
+    values: list[float]
+    config: dict[str, Any] | None = None
+    """The run's configuration, with its first points."""
+
+    model_config = {**PeerModel.model_config, "ser_json_inf_nan": "constants"}
+
+
+class PointsTaken(PeerModel):
+    """Answer of `POINTS_PATH`: how far each selected run without event files is, by its name."""
+
+    cursors: dict[str, str]
+
+
 class DashboardRequest(UserModel):
     """Body of `POST /tensorboards`: open TensorBoard with these runs."""
 
@@ -63,3 +90,30 @@ class DashboardRequest(UserModel):
     @classmethod
     def _without_repeats(cls, value: list[str]) -> list[str]:
         return list(dict.fromkeys(value))
+
+
+CONFIG_TAG = "config"
+"""Tag of the text with a run's configuration."""
+
+
+def config_table(config: Mapping[str, Any]) -> str:
+    """The configuration of a run as a Markdown table, for TensorBoard's texts."""
+    rows = [("algorithm", config.get("algorithm")), ("environment", config.get("environment"))]
+    rows += sorted(hyperparameters(config).items())
+    cells = [f"| {_cell(name)} | {_cell(value)} |" for name, value in rows]
+    return "\n".join(["| parameter | value |", "| --- | --- |", *cells])
+
+
+def hyperparameters(config: Mapping[str, Any]) -> dict[str, bool | int | float | str]:
+    """The arguments and the seed of a run that TensorBoard's table of hyperparameters can hold."""
+    arguments = config.get("arguments")
+    named = {"seed": config.get("seed"), **(arguments if isinstance(arguments, Mapping) else {})}
+    return {
+        str(name): value
+        for name, value in named.items()
+        if isinstance(value, bool | int | float | str)
+    }
+
+
+def _cell(value: object) -> str:
+    return str(value).replace("|", "\\|").replace("\n", " ")

@@ -56,6 +56,7 @@ class Services:
     async def close(self) -> None:
         """Close streams, the connection to the broker and the store's readers."""
         await self.close_streams()
+        await self.dashboards.close()
         await self.bus.close()
         await self.history.close()
         await self.hub.history.close()
@@ -76,7 +77,7 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
     known = KnownRuns(last_known)
     registry = CheckpointRegistry(scheduler, known, history, settings.runs_dir)
 
-    dashboards = Dashboards(scheduler, runs, ticket_key)
+    dashboards = Dashboards(scheduler, runs, history, ticket_key)
 
     def on_record(record: RunRecord) -> None:
         dashboards.see(record)

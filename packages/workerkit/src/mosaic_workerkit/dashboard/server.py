@@ -79,7 +79,6 @@ class SocketServer(program.TensorBoardServer):  # type: ignore[misc]  # tensorbo
     Args:
         app: TensorBoard's application.
         listener: where it answers.
-        clock: notes each request.
         on_end: called when it answers no more.
     """
 
@@ -87,7 +86,6 @@ class SocketServer(program.TensorBoardServer):  # type: ignore[misc]  # tensorbo
         self,
         app: WsgiApp,
         listener: SocketListener,
-        clock: RequestClock,
         on_end: Callable[[], None],
     ) -> None:
         logging.getLogger("werkzeug").setLevel(logging.WARNING)  # no line for each request
@@ -96,7 +94,7 @@ class SocketServer(program.TensorBoardServer):  # type: ignore[misc]  # tensorbo
         self._server = make_server(
             "unix://dashboard",
             0,
-            clock.around(app),
+            app,
             threaded=True,
             fd=listener.socket.fileno(),
         )

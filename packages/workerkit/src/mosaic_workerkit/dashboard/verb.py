@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,7 @@ def serve(context: TrainContext) -> None:
     if source is None:
         raise RunRefused("A run of kind dashboard needs the field `dashboard`: the runs to show.")
     try:
+        from mosaic_workerkit.dashboard.points import PointWriter, with_points
         from mosaic_workerkit.dashboard.server import RequestClock, SocketListener, SocketServer
     except ImportError as error:
         raise RunRefused(f"TensorBoard is not installed in this environment ({error}).") from error
@@ -49,11 +49,16 @@ def serve(context: TrainContext) -> None:
     ]
     view.mkdir(mode=0o700, exist_ok=True)
     _refresh(links)
-    context.record_config({}, {}, dashboard=source.model_dump())
     clock, ended = RequestClock(), threading.Event()
     with closing(SocketListener(context.run_dir / DASHBOARD_SOCKET)) as listener:
-        make = partial(SocketServer, listener=listener, clock=clock, on_end=ended.set)
-        _launch(context, view, source, lambda app, _flags: make(app))
+        points = PointWriter(view, source)
+
+        def make(app: Any, _flags: Any) -> SocketServer:
+            served = with_points(clock.around(app), points)
+            return SocketServer(served, listener, ended.set)
+
+        _launch(context, view, source, make)
+        context.record_config({}, {}, dashboard=source.model_dump())
         _wait(context, source, links, clock.idle_s, ended)
 
 

@@ -1,6 +1,5 @@
 """Passes requests of a dashboard's page on to its TensorBoard, and the answers back as they come."""
 
-import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -11,14 +10,11 @@ from starlette.types import Receive, Scope, Send
 
 from mosaic_contracts.problems import ProblemError
 from mosaic_gateway.access.dashboard_cookie import dashboard_path
-from mosaic_gateway.dashboards.upstream import socket_name
+from mosaic_gateway.dashboards.upstream import NO_TLS, TIMEOUT, socket_name
 from mosaic_servicekit.logging import get_log
 
 MAX_BODY_BYTES = 2**20
 """Maximum size of a request's body; TensorBoard's own are forms of a few KiB."""
-_TIMEOUT = httpx.Timeout(60.0, connect=5.0)
-_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""Never used on a Unix socket; by itself httpx would read all authorities of the system for each request."""
 _HOP_BY_HOP = frozenset(
     {
         "connection",
@@ -56,7 +52,7 @@ class DashboardReply(Response):
         has_begun = False
         try:
             with socket_name(self._run_dir) as name:
-                transport = httpx.AsyncHTTPTransport(uds=name, verify=_NO_TLS)
+                transport = httpx.AsyncHTTPTransport(uds=name, verify=NO_TLS)
                 async with transport:
                     answer = await transport.handle_async_request(self._request(scope))
                     has_begun = True
@@ -78,7 +74,7 @@ class DashboardReply(Response):
             httpx.URL(scheme="http", host="dashboard", raw_path=target),
             headers=[*headers, ("connection", "close")],
             content=self._content or None,
-            extensions={"timeout": _TIMEOUT.as_dict()},
+            extensions={"timeout": TIMEOUT.as_dict()},
         )
 
     async def _pass_on(self, answer: httpx.Response, scope: Scope, send: Send) -> None:

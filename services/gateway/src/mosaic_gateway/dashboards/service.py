@@ -13,10 +13,16 @@ from mosaic_contracts.states import RunState
 from mosaic_contracts.verbs import DASHBOARD
 from mosaic_gateway.access.dashboard_cookie import dashboard_path
 from mosaic_gateway.access.ticket import with_ticket
+from mosaic_gateway.dashboards.feeding import PointFeeder
 from mosaic_gateway.dashboards.upstream import socket_name
+from mosaic_gateway.history import History
 from mosaic_gateway.runs.service import Runs
 from mosaic_gateway.scheduler import SchedulerClient
+from mosaic_servicekit.lifecycle import cancel_all
 
+FEED_S = 3.0
+"""Seconds between two feeds of one dashboard that is looked at."""
+_FIRST_FEED_S = 2.0
 LINK_S = 600.0
 """Seconds within which a link must be opened."""
 _LOOK_S = 0.2
@@ -30,10 +36,16 @@ _LAST_LINES = 12
 class Dashboards:
     """Starts dashboards through the scheduler and knows when each was last used."""
 
-    def __init__(self, scheduler: SchedulerClient, runs: Runs, key: bytes) -> None:
+    def __init__(
+        self, scheduler: SchedulerClient, runs: Runs, history: History, key: bytes
+    ) -> None:
         self._scheduler = scheduler
         self._runs = runs
         self._key = key
+        self._feeder = PointFeeder(runs, history)
+        self._feeds: dict[str, asyncio.Task[None]] = {}
+        self._fed: dict[str, float] = {}
+        """When each dashboard was last sent points, by the monotonic clock."""
         self._used: dict[str, float] = {}
         """When each dashboard had its last request, by the monotonic clock."""
 
@@ -68,6 +80,9 @@ class Dashboards:
                     break
                 await asyncio.sleep(_LOOK_S)
             entry = await self._entry(view)
+            if entry.is_ready and run_id not in self._fed:
+                # A page that opens with its curves is worth a moment; a long run goes on meanwhile.
+                await asyncio.wait([self._start_feed(run_id)], timeout=_FIRST_FEED_S)
             if entry.is_ready or time.monotonic() >= ends_at:
                 return entry
 
@@ -79,13 +94,36 @@ class Dashboards:
         return [await self._entry(view) for view in views]
 
     def note_use(self, run_id: str) -> None:
-        """A request of its page came."""
-        self._used[run_id] = time.monotonic()
+        """A request of its page came. Now and then it is sent the points of runs without event files."""
+        now = self._used[run_id] = time.monotonic()
+        if now - self._fed.get(run_id, -FEED_S) >= FEED_S:
+            self._start_feed(run_id)
+
+    async def close(self) -> None:
+        """End what is under way."""
+        await cancel_all(self._feeds.values())
+
+    def _start_feed(self, run_id: str) -> asyncio.Task[None]:
+        known = self._feeds.get(run_id)
+        if known is not None and not known.done():
+            return known
+        self._fed[run_id] = time.monotonic()
+        task = asyncio.get_running_loop().create_task(self._feed(run_id), name=f"feed {run_id}")
+        self._feeds[run_id] = task
+        return task
+
+    async def _feed(self, run_id: str) -> None:
+        try:
+            view = await self._runs.get(run_id)
+        except ProblemError:
+            return  # the next request tries again
+        await self._feeder.feed(view)
 
     def see(self, record: RunRecord) -> None:
         """Forget what has ended."""
         if record.state.is_final:
-            self._used.pop(record.run_id, None)
+            for known in (self._used, self._fed, self._feeds):
+                known.pop(record.run_id, None)
 
     async def why_silent(self, run_id: str) -> ProblemError:
         """Why a dashboard does not answer."""

@@ -1,13 +1,19 @@
 """The socket of a dashboard: found below its run's folder without following a link."""
 
 import os
+import ssl
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
+import httpx
+
 from mosaic_contracts.dashboards import DASHBOARD_SOCKET
 
+TIMEOUT = httpx.Timeout(60.0, connect=5.0)
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Never used on a Unix socket; by itself httpx would read all authorities of the system for each request."""
 _OPEN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -30,3 +36,18 @@ def socket_name(run_dir: Path) -> Iterator[str]:
         yield f"/proc/self/fd/{found}"
     finally:
         os.close(found)
+
+
+async def ask(run_dir: Path, method: str, path: str, body: bytes) -> bytes:
+    """Send one request of the gateway's own, and return the body of the answer.
+
+    Raises:
+        httpx.HTTPError: nobody answers, or the answer is an error.
+        OSError: there is no socket.
+    """
+    with socket_name(run_dir) as name:
+        transport = httpx.AsyncHTTPTransport(uds=name, verify=NO_TLS)
+        async with httpx.AsyncClient(transport=transport, timeout=TIMEOUT) as client:
+            answer = await client.request(method, f"http://dashboard{path}", content=body)
+            answer.raise_for_status()
+            return answer.content
