@@ -237,8 +237,9 @@ def test_an_agent_of_another_environment_is_tried_and_its_own_one_offered(start:
     model.switch_environment()
     assert (model.environment, model.actor, model.offered) == ("CartPole-v0", AGENT, "")
     assert start.plays[1] == [run_id(1), "checkpoints/final.pt", {"seed": 7}]
-    model.take_refusal("The file is truncated.", [{"where": "parameters.checkpoint", "offers": {}}])
-    assert (model.refusal, model.offered) == ("The file is truncated.", "")
+    truncated = {"where": "parameters.checkpoint", "message": "It is truncated.", "offers": {}}
+    model.take_refusal("It cannot start. parameters.checkpoint: It is truncated.", [truncated])
+    assert (model.refusal, model.offered) == ("It is truncated.", "")
 
 
 def test_a_file_of_another_environment_than_its_run_is_played_where_it_belongs(
@@ -249,7 +250,9 @@ def test_a_file_of_another_environment_than_its_run_is_played_where_it_belongs(
     start.take(trained(0))
     model.set_actor(AGENT)
     model.start("checkpoints/final.pt", {})
-    model.take_refusal("No.", [{"where": "parameters.checkpoint", "offers": {"environment": LAKE}}])
+    model.take_refusal(
+        "No.", [{"where": "parameters.checkpoint", "message": "m", "offers": {"environment": LAKE}}]
+    )
     model.switch_environment()
     assert model.environment == LAKE
     assert start.plays[1] == [run_id(0), "checkpoints/final.pt", {"environment": LAKE}]

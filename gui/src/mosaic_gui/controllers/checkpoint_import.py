@@ -61,6 +61,9 @@ class CheckpointImportController(Controller):
         asked = {str(one.get("where")) for one in problem.fields} & set(ASKED_OF_FILE)
         if asked:
             self._model.ask(ImportQuestion(file, problem.message, fields))
+        elif problem.is_passing:
+            again = partial(self._on_wanted, file, fields)
+            self._say(problem.message, tr("Try again"), again)
         else:
             self._say(problem.message, "", None)
 

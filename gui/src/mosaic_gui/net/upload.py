@@ -105,7 +105,7 @@ class FileUpload(QObject):
         is_distrust = reply.error() == QNetworkReply.NetworkError.SslHandshakeFailedError
         if self._left <= 0 or is_distrust:
             why = reply.errorString().rstrip(".")
-            words = tr("{file} was not sent: {why}. Try again.", file=self.path.name, why=why)
+            words = tr("{file} was not sent: {why}.", file=self.path.name, why=why)
             self._fail(ApiProblem(words))
             return
         timer = single_shot_timer(self, self._send)

@@ -288,7 +288,11 @@ class PlayStartModel(CheckpointChoice):
         if not self.is_starting:
             self.said.emit(words)  # the same play again: another page is shown
             return
-        self.is_starting, self.refusal, self._found = False, words, found
+        messages = list(dict.fromkeys(str(one["message"]) for one in fields if one.get("message")))
+        # an agent's fields are not those of the spec: what is wrong with the file needs no name of a field
+        is_agent = self.actor == AGENT and bool(messages)
+        self.is_starting, self.refusal = False, " ".join(messages) if is_agent else words
+        self._found = found
         self._take_offer(fields)
         self.changed.emit()
 
