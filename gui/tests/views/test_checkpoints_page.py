@@ -294,7 +294,7 @@ def test_what_cannot_be_done_says_why(shown: Shown) -> None:
     shown.answer(checkpoints())
     side = shown.page.side
     assert side.play.isEnabled()
-    assert "Warm start" in side._why.text()
+    assert "warm start" in side._why.text()
     shown.model.choose(CheckpointAddress(run_id(2), "checkpoints/final.pt"))
     assert not side.play.isEnabled()
     assert side.play.toolTip().startswith("Missing")
@@ -336,7 +336,9 @@ def test_commands_are_copied(qtbot: QtBot, shown: Shown) -> None:
     menu = QApplication.activePopupWidget()
     assert menu is not None
     texts = {action.text(): action for action in menu.actions()}
-    assert {"Play", "Evaluate", "Train on", "Show the run", "Verify"} < set(texts)
+    assert {"Play", "Evaluate", "Train on", "Show the run", "Verify", "Compare", "Export"} < set(
+        texts
+    )
     texts["Copy command: Play"].trigger()
     clipboard = QApplication.clipboard()
     assert clipboard is not None

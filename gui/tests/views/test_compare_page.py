@@ -113,3 +113,20 @@ def test_a_result_has_its_verdict_and_leads_to_episodes(
     expected = [EpisodeAddress(run_id(50 + n), 1, 0, 4) for n in range(3)]
     assert wanted[0][0] == expected
     assert client.player.addresses == expected
+
+
+def test_checkpoints_of_the_browser_are_added_one_by_one(client: DesktopClient) -> None:
+    """Each once, and those of one environment."""
+    other = run(
+        5, RunState.SUCCEEDED, summary=summary(5, checkpoints=1), spec={"environment": "Taxi-v3"}
+    )
+    client._on_tick(client.store.take_runs([other]))
+    wanted, draft = client.all_checkpoints.comparison_wanted, client.comparison.draft
+    for n, path in ((0, "a.pt"), (1, "b.pt"), (0, "a.pt"), (0, "c.pt")):
+        wanted.emit(run_id(n), path)
+    assert client.window.page == COMPARE
+    found = [(actor.run_id, actor.checkpoint) for actor in draft.actors]
+    assert found == [(run_id(0), "a.pt"), (run_id(1), "b.pt"), (run_id(0), "c.pt")]
+    assert client.comparison.obstacle == ""
+    wanted.emit(run_id(5), "a.pt")
+    assert [actor.run_id for actor in draft.actors] == [run_id(5)]

@@ -237,6 +237,7 @@ class Wiring(QObject):
         model.play_wanted.connect(self.navigator.play_checkpoint)
         model.train_wanted.connect(self.navigator.train_on)
         model.run_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
+        model.comparison_wanted.connect(self._on_comparison_wanted)
         model.export_wanted.connect(self._parts.downloads.export_checkpoint)
         model.said.connect(self._parts.say)
 
@@ -341,6 +342,10 @@ class Wiring(QObject):
         run = self._parts.watch.run
         if run is not None and run.state.is_final:
             self._parts.layouts.take_back()
+
+    def _on_comparison_wanted(self, run_id: str, path: str) -> None:
+        self._parts.comparison.add_checkpoint(run_id, path)
+        self.window.show_page(COMPARE)
 
     def _on_compare_wanted(self, run_ids: list[str]) -> None:
         self._parts.comparison.begin(run_ids)

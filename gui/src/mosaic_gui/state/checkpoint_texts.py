@@ -242,6 +242,16 @@ def start_words(algorithm: Algorithm) -> str:
     )
 
 
+def left_words(algorithm: Algorithm) -> str:
+    """The same in short: what a training does not take over."""
+    if algorithm.resumes:
+        return start_words(algorithm)
+    return tr(
+        "Train on is a warm start. Not taken over: counters, schedules, the replay buffer, random generators, and "
+        "parameters."
+    )
+
+
 def commands(row: CheckpointRow, algorithm: Algorithm | None) -> list[tuple[str, str]]:
     """Commands for the terminal that do the same, by what they do."""
     reference = shlex.quote(address_of(row).reference)

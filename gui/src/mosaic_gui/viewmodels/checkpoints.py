@@ -79,6 +79,8 @@ class CheckpointsModel(QObject):
     """Run, path of its checkpoint, and fields of the new run's spec."""
     train_wanted = pyqtSignal(str, str)
     """Run, and path of its checkpoint."""
+    comparison_wanted = pyqtSignal(str, str)
+    """Run, and path of its checkpoint."""
     run_wanted = pyqtSignal(str)
     import_wanted = pyqtSignal(str, dict)
     """A file of this machine, and what it does not say, by the fields of `ASKED_OF_FILE`."""
@@ -324,6 +326,11 @@ class CheckpointsModel(QObject):
             fields: dict[str, Any] = {"kind": RunKind.EVALUATE.value}
             fields |= {"episodes": EVALUATED_EPISODES, "seed": EVALUATED_SEED}
             self.evaluation_wanted.emit(*self.chosen, fields)
+
+    def compare(self) -> None:
+        """Add the chosen checkpoint to the comparison that is put together."""
+        if not self.obstacle("play") and self.chosen is not None:
+            self.comparison_wanted.emit(*self.chosen)
 
     def train_on(self) -> None:
         """Open the form, to begin with the chosen checkpoint."""

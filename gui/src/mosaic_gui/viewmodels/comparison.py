@@ -149,6 +149,19 @@ class ComparisonModel(QObject):
             self._add(run)
         self.changed.emit()
 
+    def add_checkpoint(self, run_id: str, path: str) -> None:
+        """Add a checkpoint; actors of another environment make room for it."""
+        run = self._store.runs.get(run_id)
+        if run is None:
+            return
+        self.is_training, self.problem = False, ""
+        if self.draft.environment not in ("", run.spec.environment):
+            self.draft.actors = ()
+        if not any((a.run_id, a.checkpoint) == (run_id, path) for a in self.draft.actors):
+            self._add(run)
+            self.draft.change(len(self.draft.actors) - 1, checkpoint=path)
+        self.changed.emit()
+
     def add_random(self) -> None:
         """Add random actions."""
         self.draft.add(DraftActor(title=tr("Random actions")))

@@ -47,6 +47,7 @@ class CheckpointSide(QFrame):
         self.play.setIcon(icon("play", "on_accent"))
         self.evaluate = button(tr("Evaluate"), "", "checkpoints.evaluate")
         self.train = button(tr("Train on"), "", "checkpoints.train")
+        self.compare = _quiet(tr("Compare"), "compare", "checkpoints.compare")
         self.run = _quiet(tr("Show the run"), "watch", "checkpoints.run")
         self.check = _quiet(tr("Verify"), "ok", "checkpoints.check")
         self.copy = _quiet(tr("Copy command"), "copy", "checkpoints.copy")
@@ -74,7 +75,16 @@ class CheckpointSide(QFrame):
         """Everything that can be done with the chosen checkpoint."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for made in (self.play, self.evaluate, self.train, self.run, self.check, self.export):
+        acts = (
+            self.play,
+            self.evaluate,
+            self.train,
+            self.compare,
+            self.run,
+            self.check,
+            self.export,
+        )
+        for made in acts:
             action = menu.addAction(made.text())
             if action is not None:
                 action.setEnabled(made.isEnabled())
@@ -98,6 +108,11 @@ class CheckpointSide(QFrame):
                     seed=texts.EVALUATED_SEED,
                 ),
             ),
+            (
+                self.compare,
+                acting,
+                tr("Add it to the page Compare, where policies act on equal seeds"),
+            ),
             (self.train, training, tr("Open the form, to begin with this checkpoint")),
         ):
             made.setEnabled(not why)
@@ -111,7 +126,7 @@ class CheckpointSide(QFrame):
             missing or tr("Write a zip with the checkpoint and its facts, for another stack")
         )
         algorithm = model.algorithm
-        words = texts.start_words(algorithm) if algorithm is not None and not training else ""
+        words = texts.left_words(algorithm) if algorithm is not None and not training else ""
         self._why.setText("\n".join(dict.fromkeys(filter(None, (acting, training)))) or words)
 
     def _show_fact(self, number: int, name: str, value: str) -> None:
@@ -146,7 +161,7 @@ class CheckpointSide(QFrame):
         more.setSpacing(2)
         for made in (self.evaluate, self.train):
             acts.addWidget(made, 1)
-        for number, made in enumerate((self.run, self.check, self.copy, self.export)):
+        for number, made in enumerate((self.run, self.compare, self.check, self.export, self.copy)):
             more.addWidget(made, number // 2, number % 2, Qt.AlignmentFlag.AlignLeft)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 14, 16, 12)
@@ -167,6 +182,7 @@ class CheckpointSide(QFrame):
         self.evaluate.clicked.connect(model.evaluate)
         self.train.clicked.connect(model.train_on)
         self.run.clicked.connect(model.show_run)
+        self.compare.clicked.connect(model.compare)
         self.check.clicked.connect(model.check_chosen)
         self.copy.clicked.connect(self._offer_commands)
         self.export.clicked.connect(self._ask_where)
