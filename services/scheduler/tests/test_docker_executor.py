@@ -1,6 +1,7 @@
 """The docker executor, by the conformance suite and in what is its own, on a real engine."""
 
 import gc
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from mosaic_contracts.launch import Launch
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.services import SubmitRequest
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import InspectRequest, WorkerManifest
 from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
 from mosaic_scheduler.executors.docker import MIB, PIDS, DockerExecutor
 from mosaic_scheduler.executors.engine import LABEL_STACK, Engine, explained, is_answer
@@ -32,6 +34,10 @@ from mosaic_scheduler.executors.protocol import (
     LaunchSpec,
 )
 from mosaic_scheduler.executors.run_folder import RUNNER_MODULE
+from mosaic_scheduler.imports.folder import ImportFolder
+from mosaic_scheduler.workers.image import ImageAsker
+from mosaic_scheduler.workers.probe import Inspection, WorkerProbe
+from mosaic_scheduler.workers.registry import ImageWorker
 from mosaic_servicekit.testing import TestBroker
 from mosaic_servicekit.ulid import RunIdSource
 
@@ -442,3 +448,38 @@ async def test_preflight_names_an_image_that_is_missing(stack: Stack) -> None:
     assert (image.id, bool(image.todo)) == ("image", True)
     assert "docker build -t mosaic-test/nowhere:1" in image.message
     assert [line.id for line in found["nobody"]] == ["worker"]
+
+
+SEES = """
+import json, os, pathlib, sys
+asked = json.load(sys.stdin)
+pathlib.Path(asked["made"], "made.bin").write_bytes(b"made")
+finding = {"level": "warning", "where": "file", "message": str(os.listdir(pathlib.Path(asked["path"]).parents[3]))}
+found = {"algorithm": pathlib.Path(asked["path"]).read_text(), "environment": "E-v0", "converted": "made.bin"}
+print(json.dumps({"ok": True, "findings": [finding], "checkpoint": found}))
+"""
+"""An `inspect` that says what it sees of the home, and writes a file."""
+
+
+async def test_a_file_is_inspected_in_a_container(home: Path, venvs: Path) -> None:
+    """The worker's image sees the folder of this import alone; what it writes belongs to the scheduler's user."""
+    manifest = WorkerManifest(id="sees", title="S", command=["python", "-c", SEES], image=IMAGE)
+    worker = ImageWorker(manifest, home / "sees.toml", venvs)
+    run_id = _IDS.next()
+    place = ImportFolder(home, run_id)
+    (home / "uploads").mkdir()
+    (home / "uploads" / ("0" * 32)).write_text("what it is of")
+    path = place.claim("0" * 32, "a.pt")
+    asker = ImageAsker(Engine(stack=str(home), network="host"))
+    request = InspectRequest(path=str(path), name="a.pt", made=str(place.made))
+    try:
+        report = await WorkerProbe(home, asker).inspect(
+            worker, Inspection(run_id, place.path, request)
+        )
+    finally:
+        asker.close()
+    assert report.checkpoint is not None
+    assert report.checkpoint.algorithm == "what it is of"
+    assert report.findings[0].message == "['imports']"
+    made = place.made / "made.bin"
+    assert (made.read_bytes(), made.stat().st_uid) == (b"made", os.getuid())

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mosaic_contracts import VERSION
 from mosaic_contracts.launch import DOORS_DIR
+from mosaic_contracts.stack_files import UPLOADS_DIR
 from mosaic_servicekit.broker import init_broker
 from mosaic_servicekit.credentials import creds_path, write_secret
 from mosaic_servicekit.errors import CredentialsInvalid
@@ -26,6 +27,7 @@ FOLDERS = (
     "nats/store",
     "runs",
     "secrets/gateway",
+    UPLOADS_DIR,
     "xmpp",
 )
 

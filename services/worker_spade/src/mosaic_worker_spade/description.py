@@ -25,7 +25,7 @@ def describe_worker() -> WorkerDescription:
         version=VERSION,
         title="SPADE-BDI",
         summary="AgentSpeak plans decide what to do next, Q-learning learns, and every decision can be read.",
-        modes=[mode.value for mode in MODES],
+        modes=[*(mode.value for mode in MODES), RunKind.IMPORT.value],
         record_levels=[level.value for level in RecordLevel],
         algorithms=[_bdi(), _plain()],
         environments=list_environments(),

@@ -96,6 +96,10 @@ def _array(data: bytes) -> Array:
         raise ValueError("an array of another version")
     shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(stream)
     rest = data[stream.tell() :]
+    if dtype.kind == "O":
+        raise CheckpointUnusable(
+            "it holds a pickle of Python objects, which could run code when it is loaded, so it is not loaded"
+        )
     if dtype.kind not in "iufbU" or math.prod(shape) * dtype.itemsize != len(rest):
         raise ValueError("an array of another size than it says")
     flat = np.frombuffer(rest, dtype=dtype)
