@@ -120,6 +120,11 @@ def test_a_comparison_that_cannot_be_made_says_why(bench: Bench, qtbot: QtBot) -
     bench.model.start()
     wait_for_end(bench, qtbot)
     assert "exit code 9" in bench.model.problem
+    started = {"progress": [{"name": "ppo", "run_id": run(1).run_id, "episodes": 3}]}
+    bench.install(started, code=9)
+    bench.model.start()
+    wait_for_end(bench, qtbot)
+    assert bench.model.problem.endswith("Its evaluations go on, and the next comparison uses them.")
 
 
 def test_a_cancelled_comparison_stops_what_it_started(bench: Bench, qtbot: QtBot) -> None:

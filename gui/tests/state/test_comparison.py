@@ -77,6 +77,8 @@ def test_the_verdict_in_a_sentence() -> None:
     assert words.startswith("ppo is higher than random; dqn best is higher than random; otherwise")
     assert headline(names[1:], result.pairs[2:]) == "dqn best has the highest mean return."
     assert headline(names[:2], result.pairs[:1]).startswith("No clear difference")
+    many = [*result.pairs, *result.pairs[1:]]
+    assert headline(names, many) == "4 of 5 pairs differ, and none is higher than all others."
     few = policies(seeds=5)
     assert headline(names, few.pairs).startswith("Too few samples")
     assert pair_rows(few.pairs)[0][:2] == ("ppo – dqn best", "too few samples")

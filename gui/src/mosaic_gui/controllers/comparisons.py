@@ -108,8 +108,12 @@ class ComparisonController(Controller):
             self._model.take_line(line, self._folder)
 
     def _on_ended(self, problem: str) -> None:
-        words = tr("Cancelled. Evaluations that had ended are used by the next comparison.")
-        self._model.take_end(words if self._tool.is_cancelled else problem)
+        if self._tool.is_cancelled:
+            problem = tr("Cancelled. Evaluations that had ended are used by the next comparison.")
+        elif problem and any(row.run_id and not row.is_reused for row in self._model.progress):
+            more = tr("Its evaluations go on, and the next comparison uses them.")
+            problem = f"{problem.strip()} {more}"
+        self._model.take_end(problem)
 
     def _read_files(self, run_id: str) -> None:
         if self.session is not None:

@@ -17,6 +17,8 @@ from mosaic_gui.state.episode_list import EpisodeAddress
 from mosaic_gui.state.language import tr
 
 Rows = list[tuple[str, ...]]
+_MOST_NAMED = 3
+"""Differences that a sentence names; of more the table has all."""
 
 
 def actor_rows(result: ActorsResult) -> Rows:
@@ -80,6 +82,12 @@ def headline(names: Sequence[str], pairs: Sequence[PairStatistics]) -> str:
     found = [pair for pair in pairs if pair.higher is not None]
     if not found:
         return tr("No clear difference between any two of them.")
+    if len(found) > _MOST_NAMED:
+        return tr(
+            "{n} of {total} pairs differ, and none is higher than all others.",
+            n=len(found),
+            total=len(pairs),
+        )
     words = [
         tr(
             "{first} is higher than {second}",

@@ -11,7 +11,7 @@ from mosaic_contracts.dashboards import MAX_DASHBOARDS
 from mosaic_contracts.spec import RunKind, RunSpec
 from mosaic_scheduler.queue.plan import HELD, SENDING, QueueEntry, QueuePlace
 
-MAX_REPLAYS = 4
+MAX_REPLAYS = 6
 """As many as a client shows side by side. One that has compared its steps uses no core until a frame is asked for."""
 MAX_PLAYS = 4
 """A person takes part in one or looks at a few. One by a person uses little of a core, one of a policy a whole one."""
