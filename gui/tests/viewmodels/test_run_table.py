@@ -1,3 +1,5 @@
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtTest import QAbstractItemModelTester, QSignalSpy
@@ -136,6 +138,20 @@ def test_time_passes_only_for_what_lives(table: Table) -> None:
     places = [changed[n][0] for n in range(len(changed))]
     assert {index.row() for index in places} == {1}
     assert {index.column() for index in places} == {Column.ELAPSED, Column.CREATED}
+
+
+def test_the_age_of_an_ended_run_goes_on(table: Table) -> None:
+    """Its cell is drawn again when its words change, and not before."""
+    created = datetime.now(UTC) - timedelta(minutes=5)
+    ended = run(0, RunState.SUCCEEDED).model_copy(update={"created_at": created})
+    table.take(table.store.replace_runs([ended]))
+    changed = QSignalSpy(table.model.dataChanged)
+    table.model.now = ended.created_at + timedelta(seconds=42)
+    table.model.pass_time()
+    assert Column.CREATED in {changed[n][0].column() for n in range(len(changed))}
+    shown = len(changed)
+    table.model.pass_time()
+    assert len(changed) == shown
 
 
 def test_stretches() -> None:

@@ -74,6 +74,12 @@ def shown(client: DesktopClient) -> Shown:
     return Shown(client)
 
 
+def test_the_page_lists_the_newest_run_where_none_is_open(client: DesktopClient) -> None:
+    """Replay is pressed before any run was opened: the page shows a run that can be replayed."""
+    client.window.show_page(REPLAY)
+    assert client.episodes.run_id == run_id(1)
+
+
 def test_an_episode_shows_its_badge_frame_and_recorded_step(shown: Shown) -> None:
     """The table's row, the facts and the picture are of the same step."""
     (pane,) = shown.page.panes()

@@ -12,6 +12,7 @@ from mosaic_contracts.runs import RunView
 from mosaic_gui.app.parts import ClientParts
 from mosaic_gui.controllers.navigator import RunNavigator
 from mosaic_gui.state.episode_list import Pick
+from mosaic_gui.state.episodes import newest_replayable
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.settings import Settings
@@ -253,10 +254,12 @@ class Wiring(QObject):
             )
 
     def _on_replay_shown(self, shown: bool) -> None:
-        """A page without a run shows the episodes of the watched one."""
+        """A page without a run shows the episodes of the watched one, else of the newest that recorded steps."""
         parts = self._parts
-        if shown and not parts.episodes.run_id and parts.watch.run_id:
-            parts.replay_controller.choose_run(parts.watch.run_id)
+        if shown and not parts.episodes.run_id:
+            run_id = parts.watch.run_id or newest_replayable(parts.store.runs)
+            if run_id:
+                parts.replay_controller.choose_run(run_id)
         parts.replay_controller.show(shown)
         parts.branch_controller.show(shown)
 

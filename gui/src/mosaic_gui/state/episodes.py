@@ -32,6 +32,11 @@ def episode_facts(summary: RunSummary) -> list[Fact]:
     ]
 
 
+def newest_replayable(runs: Mapping[str, RunView]) -> str:
+    """Id of the newest run that recorded steps; empty: there is none."""
+    return max((run_id for run_id, run in runs.items() if run.spec.record.has_steps), default="")
+
+
 def sample_words(run: RunView) -> str:
     """Words about sampled episodes; empty where every episode was recorded."""
     summary = run.summary

@@ -1,7 +1,7 @@
 """The run list as a table: one row a run, sorted and filtered by a proxy."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import IntEnum
 from typing import Any
 
@@ -78,6 +78,8 @@ _ROLES = frozenset(
 )
 _MOVING = (Column.ELAPSED, Column.CREATED)
 """Columns that change as time goes by."""
+_AGE_CHANGES = timedelta(days=2)
+"""After it the age of a run is a date."""
 _NUMBERS_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -166,18 +168,23 @@ class RunTableModel(QAbstractTableModel):
         self._insert([run_id for run_id in changes.runs if run_id not in self._rows])
 
     def pass_time(self) -> None:
-        """Update elapsed times."""
-        self.now = run_row.now()
-        live = [row for row, run_id in enumerate(self._ids) if self._is_moving(run_id)]
+        """Update the times that have changed."""
+        before, self.now = self.now, run_row.now()
+        live = [row for row, run_id in enumerate(self._ids) if self._is_moving(run_id, before)]
         for row in live:
             self._sort_values.pop(self._ids[row], None)
         for first, last in stretches(live):
             for column in _MOVING:
                 self.dataChanged.emit(self.index(first, column), self.index(last, column))
 
-    def _is_moving(self, run_id: str) -> bool:
+    def _is_moving(self, run_id: str, before: datetime) -> bool:
+        """Whether a time in its row reads otherwise than it did `before`."""
         run = self._store.runs.get(run_id)
-        return run is not None and not run.state.is_final
+        if run is None or not run.state.is_final:
+            return run is not None
+        if self.now - run.created_at > _AGE_CHANGES:
+            return False
+        return wording.ago(run.created_at, before) != wording.ago(run.created_at, self.now)
 
     def _insert(self, run_ids: list[str]) -> None:
         if not run_ids:

@@ -151,6 +151,10 @@ class EpisodeListView(QWidget):
             words = model.problem
         elif model.is_reading:
             words = tr("Reading the episodes …")
+        elif not model.run_id:
+            words = tr(
+                "Recorded episodes of a run are listed here. Start a training or a play first."
+            )
         else:
             words = tr("This run has recorded no episode yet.")
         self._words.setText(words)
