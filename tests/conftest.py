@@ -23,10 +23,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(TIMEOUT_S))
 
 
-@pytest.fixture(scope="module")
-def stack(request: pytest.FixtureRequest) -> Iterator[StackUnderTest]:
-    """A whole stack, shared by the tests of one module, which may name the workers that it needs as `WORKERS`."""
-    with running_stack(getattr(request.module, "WORKERS", ())) as under_test:
+@pytest.fixture(scope="session")
+def stack() -> Iterator[StackUnderTest]:
+    """A whole stack with the CleanRL worker, shared by all tests of this folder. A folder below may have another."""
+    with running_stack(["worker_cleanrl"]) as under_test:
         yield under_test
 
 

@@ -24,7 +24,6 @@ from mosaic_servicekit.jwt import is_refusal
 from mosaic_servicekit.visit import visit
 
 pytestmark = pytest.mark.timeout(180)
-WORKERS = ("worker_cleanrl",)
 
 SPEC = RunSpec(worker="synthetic", algorithm="synthetic", environment="Synthetic-v0", steps=200)
 

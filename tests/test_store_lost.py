@@ -1,10 +1,19 @@
 """The telemetry store is deleted while a run lives: what still can be had is stored, the rest is a reported gap."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from stack_under_test import StackUnderTest, until
+import pytest
+from stack_under_test import StackUnderTest, running_stack, until
 
 from mosaic_contracts import stack as names
+
+
+@pytest.fixture
+def stack() -> Iterator[StackUnderTest]:
+    """A stack of its own: what other tests have stored would be lost with its store."""
+    with running_stack([]) as under_test:
+        yield under_test
 
 
 def test_a_run_outlives_the_loss_of_the_store(stack: StackUnderTest) -> None:

@@ -15,7 +15,6 @@ from stack_under_test import ROOT, StackUnderTest
 
 from mosaic_contracts.states import EndCause, RunState
 
-WORKERS = ("worker_cleanrl",)
 TUTORIAL = ROOT / "docs" / "tutorial" / "README.md"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NOT_RUN = {"console"}

@@ -17,43 +17,55 @@ OF_TYPER = ("typer", "rich", "inspect", "msgspec")
 """What the Tab key does without, too."""
 LOOK = """
 import json, sys
-sys.argv = ["mosaic", *json.loads(sys.argv[1])]
 from mosaic_cli.main import main
-try:
-    main()
-except SystemExit as end:
-    code = end.code or 0
-else:
-    code = 0
-heavy = [name for name in json.loads(sys.stdin.read()) if name in sys.modules]
-print(json.dumps({"code": code, "heavy": heavy}), file=sys.stderr)
+found = []
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["mosaic", *words]
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code or 0
+    else:
+        code = 0
+    found.append([code, [name for name in HEAVY if name in sys.modules]])
+print(json.dumps(found), file=sys.stderr)
 """
+Loaded = tuple[int, list[str]]
+"""Exit code of a command line, and which of the modules are imported at its end."""
 
 
-def loaded(*arguments: str, among: Iterable[str] = HEAVY, **environ: str) -> tuple[int, list[str]]:
-    """Exit code of a command line, and which of the modules it has imported at its end."""
+def loaded_by_each(
+    lines: Iterable[Iterable[str]], among: Iterable[str] = HEAVY, **environ: str
+) -> list[Loaded]:
+    """Run command lines one after the other in a process. A module that one imports shows in all after it, too."""
+    look = f"HEAVY = {tuple(among)!r}{LOOK}"
     done = subprocess.run(
-        [sys.executable, "-c", LOOK, json.dumps(arguments)],
-        input=json.dumps(list(among)),
+        [sys.executable, "-c", look, json.dumps([list(words) for words in lines])],
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=True,
         env={**os.environ, **environ},
     )
-    found = json.loads(done.stderr.splitlines()[-1])
-    return found["code"], found["heavy"]
+    return [(code, heavy) for code, heavy in json.loads(done.stderr.splitlines()[-1])]
 
 
-@pytest.mark.parametrize("verb", [entry.verb.name for entry in ENTRIES])
-def test_help_imports_only_what_a_verb_looks_like(verb: str) -> None:
+def loaded(*arguments: str, among: Iterable[str] = HEAVY, **environ: str) -> Loaded:
+    """Run one command line in a process of its own."""
+    return loaded_by_each([arguments], among, **environ)[0]
+
+
+def test_help_imports_only_what_a_verb_looks_like() -> None:
     """`VERB --help` needs the verb's signature, and nothing of what the verb does."""
-    assert loaded(verb, "--help") == (0, [])
+    verbs = [entry.verb.name for entry in ENTRIES]
+    found = loaded_by_each([verb, "--help"] for verb in verbs)
+    assert dict(zip(verbs, found, strict=True)) == dict.fromkeys(verbs, (0, []))
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["version"], ["nosuchverb"], []])
-def test_what_names_no_verb_imports_none(arguments: list[str]) -> None:
+def test_what_names_no_verb_imports_none() -> None:
     """The help of all verbs, and a slip, are answered from the table."""
-    assert loaded(*arguments)[1] == []
+    lines = [["--help"], ["version"], ["nosuchverb"], []]
+    assert [heavy for _, heavy in loaded_by_each(lines)] == [[]] * len(lines)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A long run at 20,000 events a second while parts are killed at random."""
+"""A run at 60,000 events a second while parts are killed at random."""
 
 import random
 import time
@@ -14,14 +14,14 @@ from mosaic_contracts.states import EndCause, RunState
 pytestmark = [pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(600)]
 
 RATE = 60_000
-SECONDS = 25.0
+SECONDS = 15.0
 VICTIMS = ("shipper", "recorder", "broker", "broker and its store", "gateway", "scheduler")
 
 
 def test_chaos_loses_nothing(
     stack: StackUnderTest, tmp_path: Path, measured: Callable[[str], None]
 ) -> None:
-    """Random kills every second of a 20,000 events/s run, its worker killed last: 0 lost, 0 doubled, true end."""
+    """Random kills, about one a second, and the worker's as the last: 0 lost, 0 doubled, true end."""
     dice = random.Random(20261128)
     view = stack.submit(
         "synthetic",
@@ -42,7 +42,7 @@ def test_chaos_loses_nothing(
             stack.kill_service(victim)
         killed.append(victim)
         time.sleep(
-            dice.uniform(0.2, 1.5)
+            dice.uniform(0.1, 0.8)
         )  # the chance that is being taken, not a wait for something
     keep_outbox(stack.run_dir(view.run_id), tmp_path)
     stack.kill_run_part(view.run_id, "worker")

@@ -16,7 +16,7 @@ from mosaic_contracts.states import EndCause, RunState
 
 pytestmark = pytest.mark.kill
 
-RATE = 10_000
+RATE = 6_000
 SECONDS = 5.0
 PARTS_OF_RUN = ("worker", "shipper", "runner")
 SERVICES = ("recorder", "gateway", "scheduler", "broker")

@@ -33,6 +33,11 @@ class FakeMachine:
         """MOSAIC_GPU_HELPER."""
         return json.dumps([sys.executable, __file__, str(self._path)])
 
+    def reset(self, *gpus: str) -> None:
+        """Have exactly these GPUs, and a driver that works."""
+        self.state = {"gpus": {uuid: {} for uuid in gpus}, "nvml": {}}
+        self.write()
+
     def set(self, uuid: str, **changes: Any) -> None:
         """Change a GPU: fields of FakeGpu."""
         self.state["gpus"].setdefault(uuid, {}).update(changes)
@@ -65,9 +70,8 @@ class _Stated(FakeNvml):
     def nvmlDeviceGetCount(self) -> int:  # noqa: N802
         state = json.loads(self._path.read_text())
         self.hangs = state["nvml"].get("hangs", False)
-        self.gpus = [
-            _gpu(uuid, fields, self._path.parent) for uuid, fields in state["gpus"].items()
-        ]
+        visible = _visible_devices(self._path.parent)
+        self.gpus = [_gpu(uuid, fields, visible) for uuid, fields in state["gpus"].items()]
         return super().nvmlDeviceGetCount()
 
     def nvmlInit(self) -> None:  # noqa: N802
@@ -75,32 +79,31 @@ class _Stated(FakeNvml):
         super().nvmlInit()
 
 
-def _gpu(uuid: str, fields: dict[str, Any], folder: Path) -> FakeGpu:
+def _gpu(uuid: str, fields: dict[str, Any], visible: dict[int, str]) -> FakeGpu:
     gpu = FakeGpu(uuid, **{name: value for name, value in fields.items() if name != "processes"})
     gpu.processes = [
         *fields.get("processes", []),
-        *((pid, GIB // 2) for pid in _workers(uuid, folder)),
+        *((pid, GIB // 2) for pid, devices in visible.items() if uuid in devices),
     ]
     return gpu
 
 
-def _workers(uuid: str, folder: Path) -> list[int]:
-    """Workers that see the device, by their environment; but not runs of tests that run at the same time elsewhere."""
-    found = []
+def _visible_devices(folder: Path) -> dict[int, str]:
+    """What each worker sees, from its environment; but no run of tests that run at the same time elsewhere."""
+    found = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         try:
-            environment = (entry / "environ").read_bytes().split(b"\0")
             argv = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            if WORKER not in argv:
+                continue
+            environment = (entry / "environ").read_bytes().decode(errors="replace").split("\0")
         except OSError:
             continue
-        runs = [line for line in environment if line.startswith(b"MOSAIC_RUN_DIR=")]
-        if runs and not runs[0].startswith(f"MOSAIC_RUN_DIR={folder}/".encode()):
-            continue
-        visible = [line for line in environment if line.startswith(b"CUDA_VISIBLE_DEVICES=")]
-        if WORKER in argv and any(uuid.encode() in line for line in visible):
-            found.append(int(entry.name))
+        variables = dict(line.partition("=")[::2] for line in environment)
+        if variables.get("MOSAIC_RUN_DIR", f"{folder}/").startswith(f"{folder}/"):
+            found[int(entry.name)] = variables.get("CUDA_VISIBLE_DEVICES", "")
     return found
 
 

@@ -3,13 +3,13 @@
 import os
 import signal
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from tests.fake_gpus import FakeMachine
 from tests.fake_nvml import GIB
-from tests.homes import pace_of
+from tests.homes import make_home
 from tests.script_worker import SPEC as SCRIPT
 from tests.script_worker import script_worker
 from tests.stack import Stack, until
@@ -25,39 +25,53 @@ from mosaic_contracts.states import RunState
 from mosaic_scheduler.executors import proc
 from mosaic_servicekit.testing import TestBroker
 
-pytestmark = [
-    pytest.mark.broker,
-    pytest.mark.timeout(180),
-    pytest.mark.pace({"gpus.watch.INTERVAL_S": 0.3, "machine.watch.INTERVAL_S": 0.5}),
-]
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(180)]
+PACE: dict[str, object] = {
+    "gpus.watch.INTERVAL_S": 0.3,
+    "gpus.watch.RETRY_S": 0.3,
+    "machine.watch.INTERVAL_S": 0.5,
+}
+GPUS = ("GPU-a", "GPU-b")
 WORKER = "mosaic_workerkit.testing.synthetic"
 PATIENCE_S = 60.0
 LONG = {"rate": 200.0, "events": 1_000_000}
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> FakeMachine:
-    """Two GPUs."""
-    return FakeMachine(tmp_path / "gpus.json", "GPU-a", "GPU-b")
+class GpuStack(Stack):
+    """A stack on a machine with GPUs that are made up, and with cores enough."""
+
+    def __init__(self, home: Path, venvs: Path, broker: TestBroker) -> None:
+        super().__init__(home, venvs, broker)
+        self.machine = FakeMachine(home.with_name("gpus.json"), *GPUS)
+        self.pace = PACE
+        self.environment |= {"MOSAIC_GPU_HELPER": self.machine.variable, "MOSAIC_CPU_LIMIT": "8"}
 
 
-@pytest.fixture
-async def gpus(
-    home: Path,
-    venvs: Path,
-    secure_broker: TestBroker,
-    machine: FakeMachine,
-    request: pytest.FixtureRequest,
-) -> AsyncIterator[Stack]:
-    """A stack on that machine, with cores enough."""
-    running = Stack(home, venvs, secure_broker)
-    running.pace = pace_of(request)
-    running.environment |= {"MOSAIC_GPU_HELPER": machine.variable, "MOSAIC_CPU_LIMIT": "8"}
-    try:
-        await running.open()
+@pytest.fixture(scope="module")
+def shared_gpus(tmp_path_factory: pytest.TempPathFactory, stack_venvs: Path) -> Iterator[GpuStack]:
+    """One such stack for the tests of this module."""
+    home = make_home(tmp_path_factory.mktemp("gpus") / "home")
+    with TestBroker(home, secure=True) as broker:
+        running = GpuStack(home, stack_venvs, broker)
         yield running
-    finally:
-        await running.close()
+        running.end()
+
+
+@pytest.fixture
+async def gpus(shared_gpus: GpuStack) -> AsyncIterator[GpuStack]:
+    """That stack with two GPUs, which nobody uses."""
+    shared_gpus.machine.reset(*GPUS)
+    await shared_gpus.open()
+    await until(lambda: _all_are(shared_gpus, DeviceState.FREE), PATIENCE_S)
+    yield shared_gpus
+    shared_gpus.machine.reset(*GPUS)
+    await shared_gpus.leave()
+
+
+@pytest.fixture
+def machine(gpus: GpuStack) -> FakeMachine:
+    """Its GPUs."""
+    return gpus.machine
 
 
 async def report(stack: Stack) -> GpuReport:
@@ -154,7 +168,7 @@ async def _are_seen(stack: Stack, held: dict[str, list[RunGpu]]) -> bool:
 
 
 async def _all_are(stack: Stack, state: DeviceState) -> bool:
-    return set((await states(stack)).values()) == {state}
+    return await states(stack) == dict.fromkeys(GPUS, state)
 
 
 async def test_a_killed_scheduler_finds_every_lease_again(
@@ -299,13 +313,12 @@ async def _is(stack: Stack, state: GpuState) -> bool:
 
 
 async def test_a_driver_that_hangs_holds_back_no_run_on_the_cpu(
-    home: Path, venvs: Path, secure_broker: TestBroker, machine: FakeMachine
+    home: Path, venvs: Path, secure_broker: TestBroker
 ) -> None:
     """CPU runs go on from the scheduler's first second; a GPU run is queued with the reason, and starts nowhere."""
-    machine.driver(hangs=True)
-    stack = Stack(home, venvs, secure_broker)
+    stack = GpuStack(home, venvs, secure_broker)
+    stack.machine.driver(hangs=True)
     stack.pace = {"gpus.watch.ANSWER_S": 3.0}
-    stack.environment["MOSAIC_GPU_HELPER"] = machine.variable
     try:
         await stack.open()
         run = await stack.submit(parameters={"events": 10})

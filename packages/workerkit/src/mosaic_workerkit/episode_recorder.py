@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Mapping
-from typing import Any, SupportsFloat
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from mosaic_workerkit.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    import numpy as np
 
 RETURN_METRIC, LENGTH_METRIC = "charts/episodic_return", "charts/episodic_length"
 """CleanRL's own names, so that runs of different workers share their curves."""
@@ -84,8 +85,8 @@ class EpisodeRecorder:
         reward: SupportsFloat,
         observation: Any,
         *,
-        terminated: bool | np.bool_ = False,
-        truncated: bool | np.bool_ = False,
+        terminated: "bool | np.bool_" = False,
+        truncated: "bool | np.bool_" = False,
     ) -> None:
         """Record one step of the environment; `terminated` or `truncated` ends the episode.
 

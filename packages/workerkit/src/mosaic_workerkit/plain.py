@@ -1,10 +1,30 @@
 """Plain values from what numeric libraries hand out. Duck-typed where a value need not be numpy's."""
 
+import sys
 from enum import Enum
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def is_array(value: Any) -> bool:
+    """Say whether a value is a NumPy array."""
+    return isinstance(value, loaded_type("ndarray"))
+
+
+def is_scalar(value: Any) -> bool:
+    """Say whether a value is a NumPy scalar."""
+    return isinstance(value, loaded_type("generic"))
+
+
+def loaded_type(name: str) -> Any:
+    """Return a type of NumPy, or an empty tuple in a process that has not imported NumPy, where no value is of it.
+
+    NumPy is not imported here: it would be a third of the start of a worker that does without.
+    """
+    return getattr(sys.modules.get("numpy"), name, ())
 
 
 def raw_bytes(array: "np.ndarray[Any, Any]") -> bytes:
@@ -20,9 +40,9 @@ def plain_hook(value: Any) -> Any:
     Raises:
         TypeError: there is no plain form.
     """
-    if isinstance(value, np.generic):
+    if is_scalar(value):
         return value.item()
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return value.tolist()
     if isinstance(value, PurePath):
         return str(value)
@@ -40,9 +60,9 @@ def plain_hook(value: Any) -> Any:
 
 def act_value(value: Any) -> Any:
     """Return an action or observation in its wire form: scalar, list, map by sorted key, or raw bytes."""
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return raw_bytes(value) if value.ndim else value.item()
-    if isinstance(value, np.generic):
+    if is_scalar(value):
         return value.item()
     if isinstance(value, dict):
         return {str(key): act_value(value[key]) for key in sorted(value)}

@@ -4,9 +4,7 @@ import struct
 from hashlib import blake2b
 from typing import Any
 
-import numpy as np
-
-from mosaic_workerkit.plain import raw_bytes
+from mosaic_workerkit.plain import is_array, is_scalar, loaded_type, raw_bytes
 
 HASH_BYTES = 8
 pack_outcome = struct.Struct("<dB").pack
@@ -25,7 +23,7 @@ def step_hash(observation: Any, reward: float = 0.0, flags: int = 0) -> bytes:
     Raises:
         TypeError: an observation of another kind.
     """
-    if type(observation) is np.ndarray:
+    if type(observation) is loaded_type("ndarray"):
         data = observation.tobytes() if observation.dtype.isnative else raw_bytes(observation)
     else:
         data = _observation_bytes(observation)
@@ -35,11 +33,15 @@ def step_hash(observation: Any, reward: float = 0.0, flags: int = 0) -> bytes:
 
 
 def _observation_bytes(observation: Any) -> bytes:
-    if isinstance(observation, np.ndarray):
-        return raw_bytes(observation)
-    if isinstance(observation, (bool, int, np.integer, np.bool_)):
+    if isinstance(observation, (bool, int)):
         return _int64(int(observation))
-    if isinstance(observation, np.generic):
+    if is_array(observation):
+        return raw_bytes(observation)
+    if isinstance(observation, (loaded_type("integer"), loaded_type("bool_"))):
+        return _int64(int(observation))
+    if is_scalar(observation):
+        import numpy as np  # whose scalar it is
+
         return raw_bytes(np.asarray(observation))
     if isinstance(observation, float):
         return struct.pack("<d", observation)

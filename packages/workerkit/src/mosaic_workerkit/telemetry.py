@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from mosaic_base.atomic import atomic_file, replace_file
 from mosaic_contracts.checkpoint_words import MEAN_EPISODES, MEAN_RETURN, RECENT_EPISODES
@@ -59,7 +58,7 @@ from mosaic_workerkit.errors import (
 from mosaic_workerkit.masking import SecretMask, read_secrets
 from mosaic_workerkit.outbox import OutboxWriter, outbox_dir
 from mosaic_workerkit.own_files import SETTLE_S
-from mosaic_workerkit.plain import act_value, plain_hook
+from mosaic_workerkit.plain import act_value, is_array, loaded_type, plain_hook
 from mosaic_workerkit.progress import ProgressWriter
 from mosaic_workerkit.spaces import Space, encode_value
 from mosaic_workerkit.stephash import new_hasher, pack_outcome, step_hash
@@ -88,7 +87,6 @@ _StepFields = tuple[int, int, int, Any, float, int, bytes, int, Any]
 _decode = msgspec.msgpack.decode
 _encode = msgspec.msgpack.Encoder(enc_hook=plain_hook).encode
 _monotonic_ns = time.monotonic_ns
-_array = np.ndarray
 
 
 class Telemetry:
@@ -129,8 +127,11 @@ class Telemetry:
         """Events that were kept without what made them too large."""
         self._shows = spec.record.has_observations
         self._observation_space: Space | None = None
-        self._observation_dtype: np.dtype[Any] | None = None
-        """Dtype whose arrays are recorded as their bytes are."""
+        self._box_dtype: str | None = None
+        """Dtype of observations as the config names it, until the first array comes."""
+        self._array: Any = None
+        self._observation_dtype: Any = None
+        """NumPy's type of arrays, and the dtype whose arrays are recorded as their bytes are."""
         self._action_space: Space | None = None
         self._deprecated: set[str] = set()
         """Calls in an old form that were warned of."""
@@ -199,13 +200,15 @@ class Telemetry:
             flags |= 2
         if type(reward) is not float:
             reward = float(reward)
-        if type(observation) is _array and observation.dtype is self._observation_dtype:
+        if type(observation) is self._array and observation.dtype is self._observation_dtype:
             seen = observation.tobytes()
             hasher = new_hasher()
             hasher.update(seen + pack_outcome(reward, flags))
             digest = hasher.digest()
             shown = seen if self._shows else None
         else:
+            if self._box_dtype is not None:
+                self._learn_arrays(observation)
             digest = step_hash(observation, reward, flags)
             shown = self._form(self._observation_space, observation) if self._shows else None
         if not (
@@ -595,8 +598,16 @@ class Telemetry:
         self._observation_space = observation if isinstance(observation, dict) else None
         self._action_space = action if isinstance(action, dict) else None
         if isinstance(observation, dict) and observation.get("kind") == "box":
-            with suppress(TypeError, ValueError):  # a space that explains no value
-                self._observation_dtype = np.dtype(observation.get("dtype", ""))
+            self._box_dtype, self._array = str(observation.get("dtype", "")), None
+
+    def _learn_arrays(self, observation: Any) -> None:
+        """At the first array take NumPy's types, which is imported by now."""
+        if not is_array(observation):
+            return
+        self._array = loaded_type("ndarray")
+        with suppress(TypeError, ValueError):  # a space that explains no value
+            self._observation_dtype = loaded_type("dtype")(self._box_dtype)
+        self._box_dtype = None
 
     @staticmethod
     def _form(space: Space | None, value: Any) -> Any:
