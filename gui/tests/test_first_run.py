@@ -86,6 +86,32 @@ def replay_best(qtbot: QtBot, client: DesktopClient) -> None:
     client.player.close_all()
 
 
+def verify_checkpoint(qtbot: QtBot, client: DesktopClient) -> None:
+    """Find what the run has learned in the browser, with its returns; a file that was cut off is no checkpoint."""
+    click(qtbot, client, "nav.checkpoints")
+    model = client.all_checkpoints
+    qtbot.waitUntil(lambda: model.row is not None, timeout=WAIT_MS)
+    row, run = model.row, model.run
+    assert row is not None
+    assert run is not None
+    qtbot.waitUntil(
+        lambda: bool((trend := model.trend(row.run_id)) and trend.values), timeout=WAIT_MS
+    )
+    click(qtbot, client, "checkpoints.check")
+    qtbot.waitUntil(lambda: model.checked(row) is not None, timeout=WAIT_MS)
+    words = client.window.checkpoints.side._file
+    assert words.text().startswith("Verified at")
+    file = client.home / run.run_dir / row.path
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    click(qtbot, client, "checkpoints.check")
+    qtbot.waitUntil(lambda: words.text().startswith("Altered"), timeout=WAIT_MS)
+    click(qtbot, client, "checkpoints.play")
+    click(qtbot, client, "play.start")
+    qtbot.waitUntil(lambda: "is truncated" in client.play_start.refusal, timeout=WAIT_MS)
+    file.write_bytes(whole)
+
+
 def test_a_first_run_by_clicks(qtbot: QtBot, client: DesktopClient, tmp_path: Path) -> None:
     """From an empty list to the card of a stopped run, with nothing but clicks, and every view as a picture."""
     click(qtbot, client, "runs.first")
@@ -125,6 +151,7 @@ def test_a_first_run_by_clicks(qtbot: QtBot, client: DesktopClient, tmp_path: Pa
     assert client.feed.text.lines
     fetch_checkpoint(qtbot, client, tmp_path / "Downloads")
     replay_best(qtbot, client)
+    verify_checkpoint(qtbot, client)
     pictures = Screenshots(client, tmp_path)
     with qtbot.waitSignal(pictures.done, timeout=WAIT_MS) as done:
         pictures.start()
@@ -133,6 +160,7 @@ def test_a_first_run_by_clicks(qtbot: QtBot, client: DesktopClient, tmp_path: Pa
         "runs",
         "train",
         "palette",
+        "checkpoints",
         "watch_ended",
         "replay",
     }

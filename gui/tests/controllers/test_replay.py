@@ -18,7 +18,7 @@ from mosaic_gui.state.episode_steps import MomentKind
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.episodes import EpisodesModel
 from mosaic_gui.viewmodels.frame_clock import FrameClock
-from mosaic_gui.viewmodels.player import PlayerModel
+from mosaic_gui.viewmodels.player import MOST_PANES, PlayerModel
 from mosaic_gui.viewmodels.replay import ReplayModel, ReplayPhase
 
 WAIT_MS = 10_000
@@ -259,15 +259,15 @@ def test_a_live_run_grows_the_list_without_holes(bench: Bench) -> None:
 
 
 def test_episodes_side_by_side_have_replays_of_their_own(bench: Bench) -> None:
-    """Up to four, each once."""
+    """Up to six, each once."""
     bench.open()
-    for n in (1, 2, 3, 4, 1):
+    for n in (1, 2, 3, 4, 5, 6, 1):
         bench.controller.add(EpisodeAddress(RUN, 1, 0, n))
-    assert len(bench.player.panes) == 4
-    bench.wait(lambda: bench.gateway.started == 4)
+    assert len(bench.player.panes) == MOST_PANES == 6
+    bench.wait(lambda: bench.gateway.started == 6)
     bench.player.close(bench.player.panes[1])
     bench.wait(lambda: bench.gateway.count("POST", "/stop") == 1)
-    assert [a.episode for a in bench.player.addresses] == [0, 2, 3]
+    assert [a.episode for a in bench.player.addresses] == [0, 2, 3, 4, 5]
 
 
 def test_runs_in_the_same_environment_are_offered(bench: Bench) -> None:

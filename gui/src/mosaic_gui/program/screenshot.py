@@ -16,7 +16,7 @@ from mosaic_gui.timers import interval_timer
 from mosaic_gui.viewmodels.frame_clock import TICK_MS
 from mosaic_gui.viewmodels.replay import ReplayPhase
 from mosaic_gui.views.arrangement import COMPARE, HUMAN
-from mosaic_gui.views.main_window import PLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
+from mosaic_gui.views.main_window import CHECKPOINTS, PLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
 from mosaic_gui.views.preflight_panel import ABOUT, PLAN
 
 LOOK_MS = 100
@@ -90,6 +90,7 @@ class Screenshots(QObject):
             ("train_about", partial(beside, ABOUT), self._has_report),
             ("trained", lambda: self._use_trained(runs), lambda: client.agents.key is not None),
             ("play", lambda: client.window.show_page(PLAY), lambda: True),
+            ("checkpoints", lambda: client.window.show_page(CHECKPOINTS), self._has_checkpoints),
             ("settings", lambda: client.window.show_page(SETTINGS), lambda: True),
             ("palette", self._open_palette, lambda: QApplication.activePopupWidget() is not None),
         ]
@@ -167,6 +168,11 @@ class Screenshots(QObject):
             )
 
         self._views.append((name, lambda: client.navigator.open_runs(run_ids), has_history))
+
+    def _has_checkpoints(self) -> bool:
+        """Whether the list of checkpoints was read, with the trend of the first card."""
+        model = self._client.all_checkpoints
+        return model.is_read and (model.row is None or model.trend(model.row.run_id) is not None)
 
     def _has_list(self) -> bool:
         client = self._client
