@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from stack_under_test import ROOT, StackUnderTest, last_json, until
 
+from mosaic_contracts.comparisons import ActorsResult
 from mosaic_contracts.states import RunState
 
 NOT_INSTALLED = 77
@@ -98,6 +99,11 @@ def test_what_was_learned_is_played_and_explained(stack: StackUnderTest, xmpp: X
     refused = stack.cli("run", "spade", "q_learning", "FrozenLake-v1", *other_map)
     assert refused.returncode == 2
     assert "The checkpoint is of another world" in refused.stderr
+    done = stack.cli("compare", trained, "random", "-n", "6", "--json", timeout_s=240)
+    assert done.returncode == 0, done.stderr
+    result = ActorsResult.model_validate(last_json(done.stdout))
+    assert [actor.mean.value == 1.0 for actor in result.actors] == [True, False]
+    assert result.pairs[0].seeds == 6  # random actions were in the same map
 
 
 def test_a_lost_server_is_a_note_of_a_run_that_goes_on(stack: StackUnderTest, xmpp: Xmpp) -> None:

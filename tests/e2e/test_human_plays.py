@@ -12,6 +12,7 @@ from stack_under_test import ROOT, StackUnderTest, until
 
 from mosaic_client import AsyncClient, ClientError, RunEnded, SpecRefused
 from mosaic_client.play_session import PlaySession
+from mosaic_contracts.comparisons import ActorsResult
 from mosaic_contracts.frames import EnvironmentFrame
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.stack import TOKEN_FILE
@@ -71,6 +72,14 @@ def test_frozen_lake_is_played_to_the_goal(stack: StackUnderTest) -> None:
         client.stop(replay.run_id)
         stack.wait_final(replay.run_id)
     until(lambda: not stack.processes_of(replay.run_id), "no process of it is left", 20)
+    done = stack.cli("compare", lake.run_id, "random", "-n", "6", "--json", timeout_s=120)
+    assert done.returncode == 0, done.stderr
+    result = ActorsResult.model_validate_json(done.stdout)
+    person, chance = result.document.actors
+    assert (person.returns, person.seeds, person.places) == ([1.0], [1], [(1, 0, 0)])
+    assert len(chance.returns) == 6
+    assert (result.pairs[0].seeds, result.pairs[0].verdict) == (1, "too few samples")
+    assert any("missing: 2-6" in note for note in result.notes)
 
 
 def test_the_command_line_starts_a_play_of_an_environment(stack: StackUnderTest) -> None:
