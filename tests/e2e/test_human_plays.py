@@ -48,14 +48,18 @@ def played_on(session: PlaySession) -> int:
 
 
 def test_frozen_lake_is_played_to_the_goal(stack: StackUnderTest) -> None:
-    """Each press is a step with its frame; the run is stored, says who acted, and verifies."""
+    """Each press is a step with its frame, also by keys that are changed on the way; the run is stored, says who
+    acted, and verifies."""
     lake = play(stack, "FrozenLake-v1", options='{"is_slippery": false}')
     with stack.client() as client:
         with client.act(lake.run_id) as session:
             assert session.frame().step == 0
-            for key in ("right", "d", "down", "s", "down"):
+            for key in ("right", "d", "down"):
                 frame = session.frame(after=session.tap(key))
-            number = session.tap("right")
+            session.set_keys({"j": 1, "l": 2})
+            for key in ("j", "J"):
+                frame = session.frame(after=session.tap(key))
+            number = session.tap("l")
             session.wait_acted(number)
             frame = session.frame(after=number)
             assert (frame.step, frame.state, frame.reward, frame.actor) == (6, 15, 1.0, 1)

@@ -284,7 +284,7 @@ def test_a_run_that_ends_while_a_key_is_down_lets_it_go(played: Played, state: R
 
 
 def test_keys_are_changed_in_place(qtbot: QtBot, played: Played) -> None:
-    """A cap takes the next key; the play is paused meanwhile, and the change counts from the next play."""
+    """A cap takes the next key; the play is paused meanwhile, and the change counts from the next step on."""
     side = played.view.findChild(PlaySide)
     assert side is not None
     edited: list[str] = []
@@ -297,10 +297,17 @@ def test_keys_are_changed_in_place(qtbot: QtBot, played: Played) -> None:
     qtbot.keyClick(cap, Qt.Key.Key_D)
     assert edited == ['{"a": 0, "right": 1, "d": 0}']
     assert "D meant right before." in side._note.text()
-    assert not side.again.isHidden()
+    assert side.again.isHidden()
+    sent = played.acts(2)[1]
+    assert (sent["do"], sent["key_map"]) == ("keys", {"a": 0, "right": 1, "d": 0})
+    problem = {"code": "request_invalid", "title": "Not taken", "detail": "The worker is older."}
+    played.stub.say(op="refused", run_id=RUN, env=0, first=2, number=2, problem=problem)
+    qtbot.waitUntil(lambda: not side.again.isHidden(), timeout=WAIT_MS)
+    assert "count from the next play" in side._note.text()
     side.default.click()
     assert edited[-1] == ""
     assert side.again.isHidden()
+    assert played.acts(3)[2]["key_map"] == KEYS
 
 
 def test_control_is_taken_from_a_policy_and_given_back(hybrid: Played) -> None:

@@ -43,7 +43,7 @@ class EditedKeyMap:
         defaults: Mapping[str, Any],
         names: Sequence[str] = (),
     ) -> None:
-        self._played = dict(keys)
+        self._played = self._counting = dict(keys)
         self._defaults = dict(defaults) or dict(keys)
         self._names = names
         self._words: dict[str, str] = {}
@@ -55,8 +55,8 @@ class EditedKeyMap:
 
     @property
     def is_changed(self) -> bool:
-        """Whether it differs from the map of this play."""
-        return self.keys != self._played
+        """Whether it differs from the map that counts in this play."""
+        return self.keys != self._counting
 
     @property
     def is_default(self) -> bool:
@@ -97,6 +97,11 @@ class EditedKeyMap:
     def remove(self, entry: str) -> None:
         """Let an entry mean nothing."""
         self.keys.pop(entry, None)
+
+    def count(self, keys: Mapping[str, Any]) -> dict[str, Any]:
+        """Note that another map counts in this play; return the one that counted before."""
+        before, self._counting = self._counting, dict(keys)
+        return before
 
     def reset(self) -> None:
         """Go back to the default map."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from mosaic_contracts.live import Ended, Hello, Missed, Pong, ProblemFrame, RunChanged, Snapshot
-from mosaic_contracts.play import PLAY_STATE
+from mosaic_contracts.play import PLAY_KEYS, PLAY_STATE
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunKind
@@ -84,6 +84,8 @@ class Followed:
     """The run at its tracker, as it reported last."""
     play_state: dict[str, Any] | None = None
     """The newest event that says what a play waits for."""
+    play_keys: dict[str, Any] | None = None
+    """The newest event that says which key map counts in a play."""
     artifacts: int = 0
     """Announcements of files, also of those that went again; grows when there is a reason to ask for the list."""
     newest_step: dict[str, Any] | None = None
@@ -120,9 +122,9 @@ class Followed:
                 if kind == TRACKING_RUN:
                     self._take_tracked(event["data"])
                 elif kind == PLAY_STATE:
-                    known = self.play_state
-                    is_newer = known is None or _place(event) > _place(known)
-                    self.play_state = event if is_newer else known
+                    self.play_state = _newer(self.play_state, event)
+                elif kind == PLAY_KEYS:
+                    self.play_keys = _newer(self.play_keys, event)
         del self.log_events[:-MOST_LOG_EVENTS]
         return grown, other
 
@@ -334,6 +336,11 @@ def _no_curves() -> RunCurves:
     from mosaic_gui.state.curves import RunCurves
 
     return RunCurves()
+
+
+def _newer(known: dict[str, Any] | None, event: dict[str, Any]) -> dict[str, Any]:
+    """The later one of two events of a run."""
+    return event if known is None or _place(event) > _place(known) else known
 
 
 def _place(event: dict[str, Any]) -> tuple[Any, ...]:

@@ -85,6 +85,8 @@ class PlayModel(QObject):
         self._seen: EnvironmentFrame | None = None
         self._ended_at = float("-inf")
         self._wants_capture = False
+        self._map_sent: tuple[int, dict[str, Any]] | None = None
+        """Number of the input with the newest key map, and the map that counted before it."""
         self._forget_refusal = single_shot_timer(self, self._on_refusal_old, REFUSAL_MS)
         watch.run_replaced.connect(self._on_replaced)
         stage.frame_changed.connect(self._on_frame)
@@ -120,7 +122,7 @@ class PlayModel(QObject):
 
     @property
     def can_edit(self) -> bool:
-        """Whether the key map can be changed for the next play."""
+        """Whether the key map can be changed."""
         return self.is_played and not self.has_agent
 
     @property
@@ -326,10 +328,22 @@ class PlayModel(QObject):
         self._say(do=PlayCommand.RATE, rate=steps_per_s)
 
     def edit_map(self) -> None:
-        """Note that the key map was edited."""
-        if self.map is not None:
-            self.map_edited.emit(self.map.text)
-            self.map_changed.emit()
+        """Let the key map count as it was edited, from the next step on and in later plays."""
+        if self.map is None:
+            return
+        self.map_edited.emit(self.map.text)
+        if self.is_played and self.map.keys:
+            keys = dict(self.map.keys)
+            self._map_sent = (self._number + 1, self.map.count(keys))
+            self._use(keys)
+            self._say(do=PlayCommand.KEYS, key_map=keys)
+        self.map_changed.emit()
+
+    def _use(self, keys: dict[str, Any]) -> None:
+        """Read the keys of this map, and leave the others to commands."""
+        self._used = keys_of(keys)
+        self._commands = command_keys(self._used)
+        self.held = tuple(key for key in self.held if key in self._used)
 
     def play_again(self) -> None:
         """Start the same play again."""
@@ -343,6 +357,12 @@ class PlayModel(QObject):
         """Inputs did not reach the run, or its worker refused them."""
         if refused.run_id != self._stage.run_id:
             return
+        sent = self._map_sent
+        if sent is not None and self.map is not None and refused.first <= sent[0] <= refused.number:
+            self._map_sent = None
+            self.map.count(sent[1])
+            self._use(sent[1])
+            self.map_changed.emit()
         problem = refused.problem
         self.refusal = (problem.detail or problem.title).strip()
         self._said_at = float("-inf")
@@ -388,7 +408,7 @@ class PlayModel(QObject):
         self._said, self._said_at = said, time.monotonic()
 
     def _on_replaced(self) -> None:
-        self.controls = self.map = self._seen = None
+        self.controls = self.map = self._seen = self._map_sent = None
         self._said_at = float("-inf")
         self.held, self.refusal, self.loss, self.episodes = (), "", "", []
         self._used, self._commands = frozenset(), {}
@@ -424,10 +444,10 @@ class PlayModel(QObject):
             return  # a worker of a version that this client does not know: it is watched only
         self.controls = controls
         self._status = replace(self._status, person=not controls.has_policy)
-        self._used = keys_of(controls.keys)
-        self._commands = command_keys(self._used)
+        keys = self._counting_keys() or controls.keys
+        self._use(keys)
         self.map = EditedKeyMap(
-            controls.keys,
+            keys,
             controls.meanings,
             controls.default_keys,
             action_names(self._stage.grid),
@@ -436,6 +456,13 @@ class PlayModel(QObject):
         if remembered is not None:
             self.map.take(remembered)
         self.map_changed.emit()
+
+    def _counting_keys(self) -> dict[str, Any]:
+        """The key map that somebody gave the play since it began; empty: nobody did."""
+        followed = self._store.followed.get(self._stage.run_id)
+        event = None if followed is None else followed.play_keys
+        keys = (event or {}).get("data", {}).get("keys")
+        return keys if isinstance(keys, dict) else {}
 
     def _try_capture(self) -> None:
         is_ready = self.is_played and not self.has_agent and self._stage.frame is not None

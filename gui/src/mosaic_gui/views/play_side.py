@@ -172,12 +172,12 @@ class PlaySide(QFrame):
         edited = self._model.map
         if edited is None:
             return ""
-        if self.edit.isChecked() and not edited.is_changed:
-            return tr("Click a key, then press the one to use instead. + adds one.")
-        if not edited.is_changed:
+        if edited.is_changed:
+            words = tr("The changed keys count from the next play.")
+            return f"{self._lost} {words}".strip()
+        if not self.edit.isChecked():
             return ""
-        words = tr("Changed keys count from the next play.")
-        return f"{self._lost} {words}".strip()
+        return self._lost or tr("Click a key, then press the one to use instead. + adds one.")
 
     def _show_commands(self) -> None:
         """Show the keys of the player's commands, where they have changed."""
