@@ -1,20 +1,31 @@
 """TensorBoard of real CleanRL runs, through the gateway of a real stack: the curves that MOSAIC itself has."""
 
 import concurrent.futures
+import json
 import math
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import httpx
 import pytest
-from stack_under_test import StackUnderTest, last_json, until
+from stack_under_test import VENVS, StackUnderTest, last_json, until
 
 from mosaic_client import RunEnded
 from mosaic_contracts.runs import DashboardEntry, RunView
 from mosaic_contracts.states import RunState
 
 METRIC = "charts/episodic_return"
+READ = """
+import json, sys
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+found = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0})
+found.Reload()
+points = [[event.step, event.value, event.wall_time] for event in found.Scalars(sys.argv[2])]
+print(json.dumps([points, list(found.PluginTagToContent("hparams")), found.Tags()["tensors"]]))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +113,29 @@ def test_both_curves_are_those_of_the_store(
             client.stop(board.run_id)
         assert stack.wait_final(board.run_id).state is RunState.CANCELLED
         assert board.http.get("data/runs").status_code == 409
+
+
+def test_an_exported_event_file_has_the_same_curve(
+    stack: StackUnderTest, without_files: RunView, tmp_path: Path
+) -> None:
+    """Values, steps and wall times, configuration and hyperparameters; an existing folder is not written over."""
+    target = tmp_path / "board"
+    words = ("export", without_files.run_id, "--tensorboard", "-o", str(target))
+    done = stack.cli(*words)
+    assert done.returncode == 0, done.stderr
+    python = str(VENVS / "worker_cleanrl" / "bin" / "python")
+    said = subprocess.check_output([python, "-c", READ, str(target), METRIC], text=True)
+    points, hparams, texts = json.loads(said.splitlines()[-1])
+    expected = stored(stack, without_files)
+    assert [step for step, _, _ in points] == [step for step, _ in expected]
+    pairs = zip(points, expected, strict=True)
+    assert all(math.isclose(got[1], want[1], rel_tol=1e-6) for got, want in pairs)
+    assert all(1e9 < time < 1e10 for _, _, time in points)
+    assert "_hparams_/session_start_info" in hparams
+    assert "config/text_summary" in texts
+    again = stack.cli(*words)
+    assert (again.returncode, "not empty" in again.stderr) == (1, True)
+    assert [place.name for place in tmp_path.iterdir()] == ["board"]
 
 
 @pytest.mark.kill

@@ -71,7 +71,7 @@ OWN: dict[str, set[str]] = {
     # requests and urllib3: what docker raises
     "scheduler": {"docker", "requests", "urllib3", "psutil", "pynvml"},
     "recorder": set(),
-    "exporter": {"av", "gymnasium", "minari", "numpy"},
+    "exporter": {"av", "gymnasium", "minari", "numpy", "tensorboardX"},
     "analysis": {"numpy", "scipy", "matplotlib"},
     "gui": {"platformdirs", "PyQt6", "pyqtgraph", "numpy", "msgspec", "zstandard", "keyring"},
 }

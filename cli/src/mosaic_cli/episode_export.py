@@ -1,4 +1,4 @@
-"""Exports of single episodes: their steps, a video, or a Minari dataset of several."""
+"""Exports by the exporter: steps or a video of an episode, a Minari dataset, a TensorBoard event file."""
 
 import re
 from pathlib import Path
@@ -99,6 +99,24 @@ def _report_video(row: light.EpisodeFields, target: Path, made: "VideoReport") -
     if made.without_picture:
         frames = plural(made.without_picture, "frame")
         say(f"{frames} had no picture and show the one before.")
+
+
+def write_event_file(client: "Client", run: light.RunFields, output: Path | None) -> None:
+    """Write a run's metrics, configuration and hyperparameters as a TensorBoard event file.
+
+    Raises:
+        ExportFailed: the run has recorded no metric, or the folder is not empty.
+        KeyboardInterrupt: Ctrl-C. Nothing was written.
+    """
+    from mosaic_cli.exporting import run_exporter
+    from mosaic_contracts.exports import EventFileExport, ExportPhase
+
+    target = output or Path(f"tensorboard-{run.run_id}")
+    export = EventFileExport(run_id=run.run_id, target=str(target.absolute()))
+    made = run_exporter(client, export, {ExportPhase.READING: "Writing metrics"}).events
+    if made is not None:
+        values = plural(made.points, "value")
+        say(f"{values} of {plural(made.metrics, 'metric')} written: tensorboard --logdir {target}")
 
 
 def write_dataset(

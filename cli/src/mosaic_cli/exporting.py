@@ -15,6 +15,7 @@ from mosaic_contracts.exports import (
     EXPORTER,
     EXPORTER_PATIENCE_S,
     DatasetExport,
+    EventFileExport,
     ExporterLine,
     ExportOrder,
     ExportPhase,
@@ -31,7 +32,9 @@ _INTERRUPTED = 130
 
 
 def run_exporter(
-    client: "Client", export: VideoExport | DatasetExport, words: dict[ExportPhase, str]
+    client: "Client",
+    export: VideoExport | DatasetExport | EventFileExport,
+    words: dict[ExportPhase, str],
 ) -> ExporterLine:
     """Run the exporter and return its report.
 
@@ -63,7 +66,7 @@ def run_exporter(
             raise
     if code == _INTERRUPTED:
         raise KeyboardInterrupt
-    if not answer.problem and (answer.video or answer.dataset):
+    if not answer.problem and (answer.video or answer.dataset or answer.events):
         return answer
     failure = ExportFailed(answer.problem or f"The exporter ended with exit code {code}.")
     if answer.code is not None:

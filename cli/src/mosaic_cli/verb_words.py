@@ -353,12 +353,13 @@ WORDS: dict[str, Words] = {
         endless=True,
     ),
     "export": Words(
-        "Write all recorded events of a run as JSON lines or Parquet, or an episode as a video.",
+        "Write the events of a run as JSON lines or Parquet, its metrics for TensorBoard, or an episode as a video.",
         options={
             "--jsonl": "",
             "--parquet": "",
             "--mp4": "",
             "--gif": "",
+            "--tensorboard": "",
             "--minari": "any",
             "--output": "any",
             "-o": "any",

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from mosaic_client import Client, ClientError, MosaicProblem, connect
 from mosaic_contracts.exports import (
     DatasetExport,
+    EventFileExport,
     ExporterLine,
     ExportOrder,
     StepsExport,
@@ -63,7 +64,9 @@ def _watch_input() -> None:
 
 
 def _made(
-    client: Client, export: VideoExport | StepsExport | DatasetExport, progress: ProgressTalk
+    client: Client,
+    export: VideoExport | StepsExport | DatasetExport | EventFileExport,
+    progress: ProgressTalk,
 ) -> ExporterLine:
     # what each of them needs is slow to import
     if isinstance(export, VideoExport):
@@ -85,6 +88,10 @@ def _made(
             Path(export.target),
         )
         return ExporterLine(steps=StepsReport(file=export.target, steps=steps))
+    if isinstance(export, EventFileExport):
+        from mosaic_exporter.event_file import make_event_file
+
+        return ExporterLine(events=make_event_file(client, export, progress))
     from mosaic_exporter.dataset import make_dataset
 
     return ExporterLine(dataset=make_dataset(client, export, progress))

@@ -37,6 +37,10 @@ class ExportOptions:
     ] = False
     mp4: Annotated[bool, typer.Option("--mp4", help="A video of the episode.")] = False
     gif: Annotated[bool, typer.Option("--gif", help="The same as a GIF.")] = False
+    tensorboard: Annotated[
+        bool,
+        typer.Option("--tensorboard", help="A TensorBoard event file: metrics, configuration."),
+    ] = False
     minari: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="A Minari dataset of this name, e.g. cartpole/ppo-v0."),
@@ -46,7 +50,8 @@ class ExportOptions:
         typer.Option(
             "--output",
             "-o",
-            help="File to write, or new folder for Parquet; default stdout, for a video a file here.",
+            help="File to write, or new folder for Parquet and TensorBoard; default stdout, for a video "
+            "a file and for TensorBoard a folder here.",
         ),
     ] = None
     types: option.Types = None
@@ -82,7 +87,7 @@ class ExportOptions:
         Raises:
             ValueRefused: they do not.
         """
-        forms = ("jsonl", "parquet", "mp4", "gif", "minari")
+        forms = ("jsonl", "parquet", "mp4", "gif", "minari", "tensorboard")
         given = [f"--{form}" for form in forms if getattr(self, form)]
         if len(given) > 1:
             raise ValueRefused(f"Choose either {' or '.join(given)}.")
@@ -95,13 +100,16 @@ class ExportOptions:
         is_part = self.episode is not None or self.minari is not None
         is_set = self.minari is not None
         for is_wrong, message in (
-            (self.episode and (self.parquet or is_set), "--episode goes with --jsonl, --mp4 or --gif."),
+            (
+                self.episode and (self.parquet or is_set or self.tensorboard),
+                "--episode goes with --jsonl, --mp4 or --gif.",
+            ),
             (self.episodes and not is_set, "--episodes goes with --minari."),
             (self.allow_unverified and not is_set, "--allow-unverified goes with --minari."),
             (self.env is not None and not is_part, "--env goes with --episode or --minari."),
             (self.attempt and self.episode is None, "--attempt goes with --episode."),
             (self.speed and not self.is_video, "--speed goes with --mp4 or --gif."),
-            (self.types and is_part, "--types goes with the events of a whole run."),
+            (self.types and (is_part or self.tensorboard), "--types goes with the events of a whole run."),
             (self.output and is_set, "Minari keeps its datasets in MINARI_DATASETS_PATH: leave --output out."),
         ):  # fmt: skip
             if is_wrong:
@@ -110,7 +118,7 @@ class ExportOptions:
 
 
 def export(run: option.Run, options: ExportOptions) -> None:
-    """Write all recorded events of a run as JSON lines or Parquet, or an episode as a video.
+    """Write the events of a run as JSON lines or Parquet, its metrics for TensorBoard, or an episode as a video.
 
     --episode alone writes the steps of one episode. With --mp4 or --gif the episode is rebuilt, compared with the
     record and drawn. --minari writes whole episodes with their observations as a dataset. A run that did not record
@@ -130,6 +138,10 @@ def export(run: option.Run, options: ExportOptions) -> None:
                 options.env,
                 allow_unverified=options.allow_unverified,
             )
+        elif options.tensorboard:
+            from mosaic_cli.episode_export import write_event_file
+
+            write_event_file(client, view, options.output)
         elif options.episode is None:
             _write_events(client, view, options)
         else:

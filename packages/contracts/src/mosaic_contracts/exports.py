@@ -99,11 +99,22 @@ class DatasetExport(UserModel):
     """Whether rebuilt episodes that differ from the record are kept."""
 
 
+class EventFileExport(UserModel):
+    """The metrics, configuration and hyperparameters of a run as a TensorBoard event file."""
+
+    kind: Literal["tensorboard"] = "tensorboard"
+    run_id: RunIdField
+    target: str
+    """Folder to make, an absolute path. It is there once the file is complete."""
+
+
 class ExportOrder(UserModel):
     """What the exporter is to make."""
 
     stack: StackAddress
-    export: Annotated[VideoExport | StepsExport | DatasetExport, Field(discriminator="kind")]
+    export: Annotated[
+        VideoExport | StepsExport | DatasetExport | EventFileExport, Field(discriminator="kind")
+    ]
 
 
 class ExportPhase(StrEnum):
@@ -117,7 +128,7 @@ class ExportPhase(StrEnum):
     DRAWING = "drawing"
     """Frames of the video."""
     READING = "reading"
-    """Recorded steps that were read."""
+    """Recorded steps or metrics that were read."""
     CHECKING = "checking"
     """The written dataset is loaded back."""
 
@@ -182,6 +193,15 @@ class DatasetReport(PeerModel):
     """Whether Minari can make the environment again from the dataset."""
 
 
+class EventFileReport(PeerModel):
+    """What became of an event file."""
+
+    folder: str
+    points: int = 0
+    metrics: int = 0
+    """Number of different metrics."""
+
+
 class ExporterLine(PeerModel):
     """One line of the exporter's output. It has one of these fields."""
 
@@ -189,6 +209,7 @@ class ExporterLine(PeerModel):
     video: VideoReport | None = None
     steps: StepsReport | None = None
     dataset: DatasetReport | None = None
+    events: EventFileReport | None = None
     problem: str = ""
     """Why the export cannot be made, in words. Nothing was written."""
     code: ProblemCode | None = None
