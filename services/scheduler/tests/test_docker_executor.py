@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,8 +14,9 @@ import pytest
 from docker.errors import APIError
 from docker.models.containers import Container
 from tests.executor_conformance import ExecutorConformance
-from tests.stack import Stack
+from tests.stack import Stack, until
 
+from mosaic_contracts.dashboards import DashboardSource, SelectedRun
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import Launch
@@ -101,6 +103,19 @@ def _offer_runner(container: Container) -> None:
     commands = [(row[1], row[-1]) for row in container.top()["Processes"]]
     (pid,) = [pid for pid, c in commands if RUNNER_MODULE in c and "docker-init" not in c]
     Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
+
+
+async def _opens(path: Path) -> bool:
+    """Whether a process outside the container can connect to a socket that one in it made."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
+        folder = os.open(path.parent, os.O_PATH)
+        try:
+            peer.connect(f"/proc/self/fd/{folder}/{path.name}")
+        except OSError:
+            return False
+        finally:
+            os.close(folder)
+    return True
 
 
 class TestDockerExecutor(ExecutorConformance):
@@ -294,6 +309,41 @@ class TestDockerExecutor(ExecutorConformance):
         assert [m["Target"] for m in host["Mounts"]] == [str(home / "runs" / ref.run_id)]
         assert not host["DeviceRequests"]
         assert "NVIDIA_VISIBLE_DEVICES=void" in container.attrs["Config"]["Env"]
+        await executor.cancel(ref)
+        await self.ended(executor, ref)
+
+    async def test_a_dashboard_sees_event_files_alone(
+        self, executor: Executor, broker: TestBroker, home: Path
+    ) -> None:
+        """Of each selected run its event files, read-only; a link in their place is left out. Its socket opens here."""
+        shown, linked = _IDS.next(), _IDS.next()
+        for run_id in (shown, linked):
+            (home / "runs" / run_id / "control").mkdir(parents=True)
+            (home / "runs" / run_id / "control" / "secret").write_text("s")
+        (home / "runs" / shown / "tensorboard").mkdir()
+        (home / "runs" / shown / "tensorboard" / "tfevents.1").write_text("points")
+        (home / "runs" / linked / "tensorboard").symlink_to("control")
+        runs = [SelectedRun(run_id=shown, folder="a b"), SelectedRun(run_id=linked, folder="c")]
+        spec = _spec(events=10**6).model_copy(update={"dashboard": DashboardSource(runs=runs)})
+        ref = AttemptRef(_IDS.next(), 1)
+        await executor.submit(self.launch_spec(ref, broker, spec))
+        (container,) = self._containers(home)
+        own = home / "runs" / ref.run_id
+        mounts = container.attrs["HostConfig"]["Mounts"]
+        assert [(m["Target"], m.get("ReadOnly", False)) for m in mounts] == [
+            (str(own), False),
+            (f"{own}/selected/a b", True),
+        ]
+        looks = {
+            f"cat '{own}/selected/a b/tfevents.1'": b"points",
+            f"touch '{own}/selected/a b/x' 2>/dev/null || echo no": b"no\n",
+            f"ls {home}/runs": f"{ref.run_id}\n".encode(),
+            f"ls {own}/selected/c": b"",
+        }
+        for look, expected in looks.items():
+            assert container.exec_run(["sh", "-c", look]).output == expected
+        socket_here = own / "control" / "trainer.sock"
+        await until(lambda: _opens(socket_here))
         await executor.cancel(ref)
         await self.ended(executor, ref)
 
