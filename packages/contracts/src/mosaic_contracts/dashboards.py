@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from mosaic_contracts.compat import Self
 from mosaic_contracts.ids import RunIdField
 from mosaic_contracts.models import PeerModel, UserModel
 
@@ -73,6 +74,12 @@ class StoredPoints(PeerModel):
     """The run's configuration, with its first points."""
 
     model_config = {**PeerModel.model_config, "ser_json_inf_nan": "constants"}
+
+    @model_validator(mode="after")
+    def _check_lengths(self) -> Self:
+        if len({len(self.names), len(self.steps), len(self.times), len(self.values)}) > 1:
+            raise ValueError("names, steps, times and values must have one length")
+        return self
 
 
 class PointsTaken(PeerModel):
