@@ -1,5 +1,7 @@
 """The stack in containers, from nothing: green at its start, runs in images, and it outlives what is done to it."""
 
+from pathlib import Path
+
 import pytest
 from containers.compose_stack import ComposeStack, docker, engine_answers
 
@@ -120,3 +122,20 @@ def test_agents_over_xmpp_in_their_container(compose: ComposeStack) -> None:
     with compose.client() as client:
         said = list(client.each_event(run.run_id, "", ["bdi.message"]))
     assert {event["data"]["way"] for event in said} == {"sent", "received"}
+
+
+def test_a_checkpoint_is_exported_and_imported(compose: ComposeStack, tmp_path: Path) -> None:
+    """The gateway writes the upload, a container of the worker's image looks into it, and the file is the same."""
+    compose.build_worker("worker_spade")
+    fields = {"worker": "spade", "algorithm": "q_learning", "environment": "FrozenLake-v1"}
+    run = compose.submit(**fields, steps=2000)
+    assert compose.wait_final(run.run_id).state == "succeeded"
+    target = tmp_path / "export.zip"
+    with compose.client() as client:
+        client.export_checkpoint(run.run_id, None, target)
+        made = client.import_checkpoint(target)
+    assert compose.wait_final(made.run_id).spec.kind == "import"
+    with compose.client() as client:
+        rows = client.checkpoints(algorithm="q_learning").checkpoints
+    digests = {row.sha256 for row in rows if row.step == 2000}
+    assert (len(digests), {row.kind for row in rows}) == (1, {"train", "import"})

@@ -61,7 +61,8 @@ def describe_cleanrl_model(state: Any, shape: type[tuple[int, ...]]) -> str | No
     network = "QNetwork" if any(name.startswith("network.") for name in weights) else "network"
     return (
         f"a .cleanrl_model: the weights of one {network} with {layers[0][1]} inputs and {layers[-1][0]} outputs, "
-        "without the name of its script, its environment and its arguments. Without these nothing here plays it."
+        "without the name of its script and its environment. `./mosaic checkpoints import FILE -a ALGORITHM -e "
+        "ENVIRONMENT` makes a checkpoint of it."
     )
 
 

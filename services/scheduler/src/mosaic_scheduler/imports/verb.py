@@ -193,12 +193,15 @@ class RunImports:
         )
         inspection = Inspection(place.path.name, place.path, request)
         refusals: list[InspectReport] = []
-        for worker in await self._candidates(asked.worker or (None if row is None else row.worker)):
+        workers = await self._candidates(asked.worker or (None if row is None else row.worker))
+        for worker in workers:
             report = await self._ask(worker, inspection)
             if report.ok and report.checkpoint is not None:
                 return worker, await self._catalogue.describe(worker), report.checkpoint
             refusals.append(report)
         refusals.sort(key=lambda report: not report.recognized)
+        if len(workers) > 1 and not refusals[0].recognized:
+            raise _unknown(request.name, workers)
         raise problem.import_refused(refusals[0].findings)
 
     async def _candidates(self, name: str | None) -> list[RegisteredWorker]:
@@ -236,6 +239,14 @@ def _short(error: InspectionFailed) -> str:
     first, *rest = str(error).strip().splitlines()
     words = first if not rest else f"{first.partition('Traceback')[0].strip()} {rest[-1].strip()}"
     return words if words.endswith(".") else f"{words}."
+
+
+def _unknown(name: str, workers: list[RegisteredWorker]) -> FileRefused:
+    asked = ", ".join(worker.manifest.id for worker in workers)
+    return FileRefused(
+        f"No worker here knows {name} (asked: {asked}). Import a checkpoint that a run saved, a zip of `./mosaic "
+        "checkpoints export`, or what docs/checkpoints.md lists. With `--worker` one says what is wrong with it."
+    )
 
 
 def _require_agreement(facts: ExportedCheckpoint, found: InspectedCheckpoint) -> None:
