@@ -315,7 +315,7 @@ class TestDockerExecutor(ExecutorConformance):
     async def test_a_dashboard_sees_event_files_alone(
         self, executor: Executor, broker: TestBroker, home: Path
     ) -> None:
-        """Of each selected run its event files, read-only; a link in their place is left out. Its socket opens here."""
+        """It sees the event files of each selected run, read-only; a link is left out. Its socket opens here."""
         shown, linked = _IDS.next(), _IDS.next()
         for run_id in (shown, linked):
             (home / "runs" / run_id / "control").mkdir(parents=True)
