@@ -6,26 +6,29 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import mosaic_gateway
-from mosaic_gateway.access.guard import LOOPBACK_HOSTS
-from mosaic_gateway.access.token import load_token
-from mosaic_gateway.api.app import create_app
-from mosaic_gateway.errors import AddressTaken, GatewayError
-from mosaic_gateway.log_budget import LibraryLog
-from mosaic_gateway.server.certificate import check_pair, own_certificate
-from mosaic_gateway.server.connections import (
-    Connections,
-    ListeningSocket,
-    limits_for,
-    raise_file_limit,
-)
-from mosaic_gateway.server.server import bind, make_server
-from mosaic_gateway.services import assemble
-from mosaic_gateway.settings import GatewaySettings
-from mosaic_servicekit.bus import Bus
-from mosaic_servicekit.errors import ServiceRefused, SettingsInvalid
-from mosaic_servicekit.lifecycle import Service, refuse, run_service
-from mosaic_servicekit.logging import configure_logging, get_log, redactor
+from mosaic_base.imports import large_imports
+
+with large_imports():
+    import mosaic_gateway
+    from mosaic_gateway.access.guard import LOOPBACK_HOSTS
+    from mosaic_gateway.access.token import load_token
+    from mosaic_gateway.api.app import create_app
+    from mosaic_gateway.errors import AddressTaken, GatewayError
+    from mosaic_gateway.log_budget import LibraryLog
+    from mosaic_gateway.server.certificate import check_pair, own_certificate
+    from mosaic_gateway.server.connections import (
+        Connections,
+        ListeningSocket,
+        limits_for,
+        raise_file_limit,
+    )
+    from mosaic_gateway.server.server import bind, make_server
+    from mosaic_gateway.services import assemble
+    from mosaic_gateway.settings import GatewaySettings
+    from mosaic_servicekit.bus import Bus
+    from mosaic_servicekit.errors import ServiceRefused, SettingsInvalid
+    from mosaic_servicekit.lifecycle import Service, refuse, run_service
+    from mosaic_servicekit.logging import configure_logging, get_log, redactor
 
 CLOSE_S = 2.0
 """For clients to take the goodbye; who does not read is cut off."""

@@ -4,17 +4,20 @@ import gc
 import sys
 from pathlib import Path
 
-from mosaic_contracts.stack import TELEMETRY_DB
-from mosaic_recorder.disk import DiskGuard
-from mosaic_recorder.recorder import Recorder
-from mosaic_recorder.store_thread import StoreThread
-from mosaic_recorder.verbs import SERVICE, Verbs
-from mosaic_servicekit.bus import Bus
-from mosaic_servicekit.errors import ServiceRefused
-from mosaic_servicekit.lifecycle import Service, run_service
-from mosaic_servicekit.logging import configure_logging
-from mosaic_servicekit.settings import ServiceSettings
-from mosaic_store import StoreForeign, StoreWalRefused, open_reader
+from mosaic_base.imports import large_imports
+
+with large_imports():
+    from mosaic_contracts.stack import TELEMETRY_DB
+    from mosaic_recorder.disk import DiskGuard
+    from mosaic_recorder.recorder import Recorder
+    from mosaic_recorder.store_thread import StoreThread
+    from mosaic_recorder.verbs import SERVICE, Verbs
+    from mosaic_servicekit.bus import Bus
+    from mosaic_servicekit.errors import ServiceRefused
+    from mosaic_servicekit.lifecycle import Service, run_service
+    from mosaic_servicekit.logging import configure_logging
+    from mosaic_servicekit.settings import ServiceSettings
+    from mosaic_store import StoreForeign, StoreWalRefused, open_reader
 
 _GC_THRESHOLD = 100_000
 """A decoded batch is thousands of live objects without cycles; the default looks at them all the time."""

@@ -2,11 +2,14 @@
 
 import sys
 
-from mosaic_scheduler.app import SchedulerApp
-from mosaic_scheduler.settings import SchedulerSettings
-from mosaic_servicekit.errors import SettingsInvalid
-from mosaic_servicekit.lifecycle import Service, refuse, run_service
-from mosaic_servicekit.logging import configure_logging
+from mosaic_base.imports import large_imports
+
+with large_imports():
+    from mosaic_scheduler.app import SchedulerApp
+    from mosaic_scheduler.settings import SchedulerSettings
+    from mosaic_servicekit.errors import SettingsInvalid
+    from mosaic_servicekit.lifecycle import Service, refuse, run_service
+    from mosaic_servicekit.logging import configure_logging
 
 
 def main() -> int:
