@@ -38,10 +38,10 @@ class Training(NamedTuple):
 TRAININGS = {
     each.environment: each
     for each in (
-        Training("CartPole-v1", "ppo", 50_000, 10),
-        Training("FrozenLake-v1", "ppo", 50_000, 50),
-        Training("LunarLander-v2", "ppo", 50_000, 6),
-        Training("BreakoutNoFrameskip-v4", "ppo_atari", 8_192, 2),
+        Training("CartPole-v1", "ppo", 20_480, 6),
+        Training("FrozenLake-v1", "ppo", 20_480, 40),
+        Training("LunarLander-v2", "ppo", 20_480, 3),
+        Training("BreakoutNoFrameskip-v4", "ppo_atari", 2_048, 1),
     )
 }
 
