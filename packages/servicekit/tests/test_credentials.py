@@ -13,7 +13,7 @@ from nats.errors import TimeoutError as NatsTimeout
 from nats.js.api import DiscardPolicy, StreamConfig
 from nats.js.errors import NoStreamResponseError
 
-from mosaic_contracts import subjects
+from mosaic_contracts import subjects, verbs
 from mosaic_servicekit import jwt
 from mosaic_servicekit.broker import init_broker
 from mosaic_servicekit.bus import Bus
@@ -234,3 +234,10 @@ def test_a_run_expires_after_an_hour(tmp_path: Path) -> None:
     body = path.read_text().splitlines()[1].split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
     assert claims["exp"] - claims["iat"] == 3600
+
+
+def test_a_request_may_be_answered_as_long_as_somebody_waits() -> None:
+    """The broker forgets who may reply after a while; a verb that starts a worker waits for two minutes."""
+    assert max(verb.timeout_s for verb in verbs.VERBS) < jwt.REPLY_TTL_S
+    ttl_ns = jwt.permissions([], [])["resp"]["ttl"]
+    assert ttl_ns == jwt.REPLY_TTL_S * 10**9

@@ -13,7 +13,8 @@ import nkeys  # type: ignore[import-untyped]  # ships no types
 
 _HEADER = {"typ": "JWT", "alg": "ed25519-nkey"}
 _UNLIMITED = -1
-_REPLY_TTL_NS = 30 * 10**9
+REPLY_TTL_S = 150
+"""Seconds in which a request may be answered: longer than any verb waits (`mosaic_contracts.verbs.SLOW_S`)."""
 _JETSTREAM_BYTES = 2 * 2**30
 
 _PART = re.compile(r"BEGIN (?:NATS )?(USER JWT|USER NKEY SEED)-+\s+([\w.-]+)\s+-+END")
@@ -45,7 +46,7 @@ def permissions(publish: list[str], subscribe: list[str]) -> dict[str, Any]:
     return {
         "pub": {"allow": publish},
         "sub": {"allow": subscribe},
-        "resp": {"max": 1, "ttl": _REPLY_TTL_NS},
+        "resp": {"max": 1, "ttl": REPLY_TTL_S * 10**9},
         "subs": _UNLIMITED,
         "data": _UNLIMITED,
         "payload": _UNLIMITED,
