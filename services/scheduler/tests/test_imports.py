@@ -80,6 +80,19 @@ def changed_byte(data: bytes) -> bytes:
     return data[:place] + b"!" + data[place + 1 :]
 
 
+def other_in_list(data: bytes) -> bytes:
+    """The same with another name of the facts in the zip's list of files, but not in front of them."""
+    place = data.rindex(b"mosaic-checkpoint.json")
+    return data[:place] + b"M" + data[place + 1 :]
+
+
+def larger_list(data: bytes) -> bytes:
+    """The same with a list of files that seems to begin earlier, so that its files would begin before the zip."""
+    end = data.rindex(b"PK\x05\x06")
+    place = int.from_bytes(data[end + 16 : end + 20], "little") + 1
+    return data[: end + 16] + place.to_bytes(4, "little") + data[end + 20 :]
+
+
 @pytest.mark.parametrize(
     ("words", "data"),
     [
@@ -91,6 +104,8 @@ def changed_byte(data: bytes) -> bytes:
         ("version 2 of the format", zipped(exported(version=2))),
         ("file must match", zipped(exported(file="../x"))),
         ("not hold exactly", zipped(exported(), name="rest.pt")),
+        ("list of files", other_in_list(zipped(exported()))),
+        ("list of files", larger_list(zipped(exported()))),
     ],
 )
 def test_an_export_that_is_not_as_it_was_written_is_refused(
@@ -255,6 +270,7 @@ async def test_an_export_keeps_the_facts_of_its_stack(stack: Stack) -> None:
         ("named no file of its folder", b"outside x", {}),
         ("could not look into it.*exit code 1: MemoryError. It may use 4 GiB", b"hungry  x", {}),
         ("There is no such worker", CONTENT, {"worker": "nobody"}),
+        ("of its run cannot be: seed", zipped(exported(seed=-1)), {}),
         ("takes no imports", CONTENT, {"worker": "synthetic"}),
         ("its facts say step 8", zipped(exported(checkpoint=exported().checkpoint.model_copy(update={"step": 8}))), {}),
     ],

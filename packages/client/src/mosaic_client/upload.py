@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import stat
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ from mosaic_contracts.checkpoint_words import MAX_CHECKPOINT_BYTES
 from mosaic_contracts.compat import Self
 
 PIECE_BYTES = 2**20
+_UNSENT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+"""Control characters, and what Python makes of bytes that are no text."""
 _KINDS = {
     stat.S_IFDIR: "a folder; name the file in it",
     stat.S_IFLNK: "a link; name the file that it leads to",
@@ -33,8 +36,8 @@ class CheckpointUpload:
     """
 
     def __init__(self, path: Path) -> None:
-        self.name = path.name
-        """Name of the file."""
+        self.name = _UNSENT.sub("_", path.name)
+        """Name of the file, as it is sent: no text can hold some names that a disk can."""
         _require_file(path)
         try:
             # Not blocking: a FIFO that took the file's place would wait for a writer.

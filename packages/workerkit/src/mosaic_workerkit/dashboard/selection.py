@@ -47,8 +47,15 @@ class EventFileLinks:
 
 
 def _event_files(source: Path) -> Iterator[tuple[PurePosixPath, str]]:
-    """Regular event files below a folder, with their real paths. No link is followed but the folder itself."""
-    root = os.path.realpath(source)
+    """Regular event files below a folder, with their real paths.
+
+    No link is followed but the one that the scheduler made to the run's folder of event files: what that names is no
+    link, or shows nothing.
+    """
+    named = source.readlink() if source.is_symlink() else source
+    if named.is_symlink():
+        return
+    root = os.path.realpath(named)
     count = 0
     for folder, _, names in os.walk(root, followlinks=False):
         for name in sorted(names):

@@ -53,7 +53,13 @@ def unpack(path: Path, folder: Path) -> Unpacked:
         try:
             with zipfile.ZipFile(file) as archive:
                 return _unpack(archive, folder)
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        except (
+            zipfile.BadZipFile,
+            EOFError,
+            NotImplementedError,
+            RuntimeError,
+            UnicodeDecodeError,
+        ) as error:
             raise _altered(str(error)) from error
 
 
@@ -78,7 +84,10 @@ def _unpack(archive: zipfile.ZipFile, folder: Path) -> Unpacked:
             "The exported checkpoint was packed again by another program, which compressed it. Import the file as "
             "`./mosaic checkpoints export` wrote it, or unpack it and import the checkpoint in it."
         )
-    facts = _read_facts(archive, entries[EXPORT_FACTS])
+    first = entries.get(EXPORT_FACTS)
+    if first is None or any(entry.header_offset < 0 for entry in entries.values()):
+        raise _altered("its list of files is not as it was written")
+    facts = _read_facts(archive, first)
     entry = entries.get(facts.file)
     if (
         entry is None

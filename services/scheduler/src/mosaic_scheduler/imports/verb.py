@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from mosaic_contracts.exported import ExportedCheckpoint, ImportQuery
+from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.launch import MANIFEST_FILE, SPEC_FILE, RunFile
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord
@@ -115,7 +116,7 @@ class RunImports:
         place = ImportFolder(self._home, self._ids.next())
         try:
             imported = await self._prepare(place, order, asked)
-            record = imported.record(place.path.name, datetime.now(UTC))
+            record = _record(place, imported)
             await asyncio.to_thread(_write, place, imported, record)
             await asyncio.to_thread(place.publish)
         except FileRefused as error:
@@ -127,6 +128,9 @@ class RunImports:
         except OSError as error:
             await asyncio.to_thread(place.close)
             raise problem.folder_refused(fault_words(place.path, error)) from error
+        except Exception:  # a fault of ours: no upload stays until the next scheduler starts
+            await asyncio.to_thread(place.close)
+            raise
         return await self._add(place, record, imported, key)
 
     async def _prepare(
@@ -294,6 +298,17 @@ def _write(place: ImportFolder, imported: ImportedCheckpoint, record: RunRecord)
     run = RunFile(run_id=record.run_id, attempt=record.attempt, spec=spec)
     (place.run / SPEC_FILE).write_text(run.model_dump_json(indent=1))
     (place.run / MANIFEST_FILE).write_text(imported.manifest())
+
+
+def _record(place: ImportFolder, imported: ImportedCheckpoint) -> RunRecord:
+    try:
+        return imported.record(place.path.name, datetime.now(UTC))
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        raise FileRefused(
+            f"What the file says of its run cannot be: {fault_place(fault)} {fault_text(fault)}. It was altered after "
+            "it was written. Copy it again, or export it again."
+        ) from error
 
 
 def _finding(error: FileRefused) -> Finding:
