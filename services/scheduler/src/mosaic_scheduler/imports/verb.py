@@ -242,7 +242,7 @@ def _short(error: InspectionFailed) -> str:
     """The words without the traceback in them."""
     first, *rest = str(error).strip().splitlines()
     words = first if not rest else f"{first.partition('Traceback')[0].strip()} {rest[-1].strip()}"
-    return words if words.endswith(".") else f"{words}."
+    return f"{words.rstrip(' :.')}."
 
 
 def _unknown(name: str, workers: list[RegisteredWorker]) -> FileRefused:
