@@ -220,6 +220,7 @@ def test_trainings_are_grouped_by_what_differs(answers: Answers, mosaic: Mosaic)
     assert document.thresholds == {"CartPole-v1": 3.0}
     assert mosaic("compare", "--training", RUN_ID, "-n", "3")[0] == 2
     assert mosaic("compare", RUN_ID, "random", "--threshold", "3")[0] == 2
+    assert mosaic("compare", "--training", RUN_ID, "--threshold", "nan")[0] == 2
 
 
 def test_where_two_runs_begin_to_differ() -> None:

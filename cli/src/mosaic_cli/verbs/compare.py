@@ -1,5 +1,6 @@
 """`compare`: policies on equal seeds, or trainings over their seeds, with intervals."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -161,11 +162,14 @@ def _compare_trainings(
 def _threshold(text: str) -> tuple[str, float]:
     environment, _, value = text.rpartition("=")
     try:
-        return environment, float(value)
-    except ValueError as error:
+        least = float(value)
+    except ValueError:
+        least = math.nan
+    if not math.isfinite(least):
         raise ValueRefused(
             f"--threshold takes a return, e.g. 475 or CartPole-v1=475; not {text!r}."
-        ) from error
+        )
+    return environment, least
 
 
 def _score_range(text: str) -> "tuple[str, ScoreRange]":
