@@ -4,6 +4,7 @@ import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from mosaic_contracts.choices import RunKind
 from mosaic_contracts.states import RunState
 
 if TYPE_CHECKING:
@@ -34,6 +35,14 @@ STALE_NOTE = (
     "runs that wait may be missing. `./mosaic status` says more."
 )
 SAMPLE_NOTE = f"{SAMPLE_MARK} of the recorded episodes, a sample of those that were played"
+_KINDS = {
+    RunKind.EVALUATE: "evaluation",
+    RunKind.PLAY: "play",
+    RunKind.REPLAY: "replay",
+    RunKind.DASHBOARD: "TensorBoard",
+    RunKind.IMPORT: "imported checkpoint",
+}
+"""What a run does that does not train."""
 LEVEL_STYLE = {"ok": "green", "warning": "yellow", "blocking": "red"}
 
 
@@ -114,8 +123,10 @@ def short_ids(ids: list[str]) -> list[str]:
 
 
 def what(run: "AnyRun") -> str:
-    """`ppo CartPole-v1 seed 1`."""
-    return one_line(f"{run.spec.algorithm} {run.spec.environment} seed {run.spec.seed}")
+    """`ppo CartPole-v1 seed 1`; of a run that does not train, what it does: `ppo CartPole-v1 seed 1, evaluation`."""
+    kind = _KINDS.get(run.spec.kind)
+    words = f"{run.spec.algorithm} {run.spec.environment} seed {run.spec.seed}"
+    return one_line(f"{words}, {kind}" if kind else words)
 
 
 def named(run: "AnyRun") -> str:

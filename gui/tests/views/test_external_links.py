@@ -4,6 +4,7 @@ from typing import cast
 
 import pytest
 from PyQt6.QtCore import QUrl
+from PyQt6.QtGui import QGuiApplication
 from PyQt6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 from tests.controllers.test_run_actions import FakeSession
@@ -69,7 +70,7 @@ def test_ways_that_lead_nowhere_are_grey_and_say_why(shown: Shown) -> None:
 
 
 def test_tensorboard_opens_in_the_browser(shown: Shown) -> None:
-    """The watched run's, as soon as it answers; without a browser the address is shown, and a refusal in words."""
+    """The watched run's, as soon as it answers; without a browser its address can be copied, and a refusal in words."""
     session = FakeSession()
     session.location = StackLocation(GATEWAY, "token")  # type: ignore[attr-defined]  # as much as is used
     shown.client.dashboards.session = cast(StreamSession, session)
@@ -89,7 +90,9 @@ def test_tensorboard_opens_in_the_browser(shown: Shown) -> None:
     shown.has_browser = False
     shown.links.tensorboard.click()
     session.api.replies[-1].succeed(ready)
-    assert shown.opened[0] in notices.text
+    assert notices.text == "No program here opens web pages."
+    notices._act.click()
+    assert QGuiApplication.clipboard().text() == shown.opened[0]  # type: ignore[union-attr]
     shown.links.tensorboard.click()
     session.api.replies[-1].fail(ApiProblem("No worker has TensorBoard."))
     assert "No worker has TensorBoard." in notices.text

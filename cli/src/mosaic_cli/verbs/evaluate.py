@@ -93,6 +93,8 @@ def evaluate(
             )
             what = view.run_id
         say(f"Run {started.run_id} evaluates {what} in {plural(episodes, 'episode')}.")
+        if started.waiting_reason:
+            say(f"It waits: {started.waiting_reason}")
         ended = _await_end(client, started)
         result = _required_result(client, ended)
     if json:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PyQt6.QtCore import QObject, QUrl, pyqtSignal
-from PyQt6.QtGui import QDesktopServices
+from PyQt6.QtGui import QDesktopServices, QGuiApplication
 
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.beliefs import BeliefsController
@@ -33,6 +33,7 @@ from mosaic_gui.controllers.takeover import TakeoverController
 from mosaic_gui.controllers.theme import ThemeController
 from mosaic_gui.controllers.trash import TrashController
 from mosaic_gui.controllers.watch import WatchController
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
@@ -86,6 +87,21 @@ class ClientParts(QObject):
     def say(self, text: str, act: str = "", then: Callable[[], None] | None = None) -> None:
         """Show a notice to the user."""
         self.said.emit(text, act, then)
+
+    def open_page(self, url: str) -> bool:
+        """Open a page in the system's browser, or offer to copy its address. Return whether it was opened."""
+        if self.open_externally(QUrl(url)):
+            return True
+        clipboard = QGuiApplication.clipboard()
+        if clipboard is None:
+            self.say(tr("No program here opens web pages. The address: {url}", url=url))
+        else:
+            self.say(
+                tr("No program here opens web pages."),
+                tr("Copy the address"),
+                lambda: clipboard.setText(url),
+            )
+        return False
 
     def _make_models(self) -> None:
         self.connection = ConnectionModel(self)
@@ -141,9 +157,7 @@ class ClientParts(QObject):
         self.comparison_controller = ComparisonController(
             self.comparison, self.home / KEPT_IN, self.say, parent=self
         )
-        self.dashboards = DashboardController(
-            self.watch, self.say, lambda url: self.open_externally(url), self
-        )
+        self.dashboards = DashboardController(self.watch, self.say, self.open_page, self)
 
     @property
     def attached(self) -> tuple[Controller, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PyQt6.QtCore import QObject, QUrl
+from PyQt6.QtCore import QObject
 
 from mosaic_contracts.runs import RunView
 from mosaic_gui.app.parts import ClientParts
@@ -159,7 +159,7 @@ class Wiring(QObject):
         page.replay_wanted.connect(self.navigator.replay)
         page.pick_wanted.connect(self.navigator.replay_run)
         page.details.open_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
-        page.links.open_wanted.connect(self._on_link_wanted)
+        page.links.open_wanted.connect(parts.open_page)
         page.links.tensorboard_wanted.connect(parts.dashboards.open)
         page.files.save_wanted.connect(parts.downloads.fetch)
         page.files.cancel_wanted.connect(parts.downloads.cancel)
@@ -295,10 +295,6 @@ class Wiring(QObject):
         window = VideoWindow(multimedia, video, self.window)
         window.failed.connect(self._parts.downloads.play_externally)
         window.show()
-
-    def _on_link_wanted(self, url: str) -> None:
-        if not self._parts.open_externally(QUrl(url)):
-            self._parts.say(tr("No program here opens web pages. The address: {url}", url=url))
 
     def _on_beliefs_place(self) -> None:
         """The picture in the middle shows the step that is looked at."""

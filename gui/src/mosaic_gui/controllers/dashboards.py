@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from PyQt6.QtCore import QObject, QUrl
+from PyQt6.QtCore import QObject
 
 from mosaic_contracts.runs import DashboardEntry
 from mosaic_gui.controllers.base import Controller
@@ -22,11 +22,11 @@ class DashboardController(Controller):
         self,
         model: WatchModel,
         say: Say,
-        open_externally: Callable[[QUrl], bool],
+        open_page: Callable[[str], bool],
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._model, self._say, self._open = model, say, open_externally
+        self._model, self._say, self._open = model, say, open_page
         self._reply: ApiReply | None = None
 
     def detach(self) -> None:
@@ -58,10 +58,8 @@ class DashboardController(Controller):
             return
         self._end()
         url = self.session.location.url + entry.url
-        if self._open(QUrl(url)):
+        if self._open(url):
             self._say(tr("TensorBoard is open in the browser."), "", None)
-        else:
-            self._say(tr("No program here opens web pages. The address: {url}", url=url), "", None)
 
     def _on_failed(self, problem: ApiProblem) -> None:
         self._end()

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from mosaic_contracts.linux_signals import signal_name
 from mosaic_contracts.runs import RunEnd, RunView
+from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import mark, tr, tr_mark
@@ -34,6 +35,12 @@ STATE_TONES = {
     RunState.INTERRUPTED: "warn",
 }
 """Colour of a badge, as a token's name."""
+_KINDS = {
+    RunKind.EVALUATE: mark("evaluation"),
+    RunKind.PLAY: mark("play"),
+    RunKind.IMPORT: mark("imported checkpoint"),
+}
+"""What a run in the list does that does not train."""
 
 
 def badge(run: RunView) -> tuple[str, str]:
@@ -53,7 +60,8 @@ def title(run: RunView) -> str:
 def subtitle(run: RunView) -> str:
     """Words that distinguish a run from others of the same title."""
     parts = [run.spec.environment] if run.spec.name else []
-    return " · ".join([*parts, run.spec.algorithm, tr("seed {seed}", seed=run.spec.seed)])
+    kind = [tr_mark(_KINDS[run.spec.kind])] if run.spec.kind in _KINDS else []
+    return " · ".join([*kind, *parts, run.spec.algorithm, tr("seed {seed}", seed=run.spec.seed)])
 
 
 def subtitle_with_note(run: RunView) -> str:

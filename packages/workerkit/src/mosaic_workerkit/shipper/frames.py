@@ -88,7 +88,7 @@ class FrameRelay:
                 await self._send({**request, "every": every})
                 said = await asyncio.wait_for(self._answer, SHOW_S)
             except (asyncio.TimeoutError, TimeoutError) as error:
-                raise NoFrames(f"it drew nothing within {SHOW_S:g} s") from error
+                raise NoFrames(f"Its worker drew nothing within {SHOW_S:g} s.") from error
             finally:
                 self._answer = None
             frames, self._shown = self._shown, []
@@ -115,7 +115,7 @@ class FrameRelay:
                 self._lease = asyncio.get_running_loop().call_later(LEASE_S, self._leave)
             return await asyncio.wait_for(answer, ACT_S)
         except (asyncio.TimeoutError, TimeoutError) as error:
-            raise NoFrames(f"it took no input within {ACT_S:g} s") from error
+            raise NoFrames(f"Its worker took no input within {ACT_S:g} s.") from error
         finally:
             del self._acts[number]
 
@@ -139,7 +139,7 @@ class FrameRelay:
                 await asyncio.get_running_loop().sock_sendall(peer, json.dumps(request).encode())
             except OSError as error:
                 self._leave()
-                raise NoFrames(f"it went away ({error.strerror})") from error
+                raise NoFrames(f"Its worker went away ({error.strerror}).") from error
 
     async def _connect(self) -> socket.socket:
         peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -150,7 +150,7 @@ class FrameRelay:
         except OSError as error:
             peer.close()
             raise NoFrames(
-                "its program does not use mosaic_gymkit, or has not made an environment yet"
+                "Its worker has made no environment yet, or does not use mosaic_gymkit."
             ) from error
         self._peer = peer
         self._reading = asyncio.get_running_loop().create_task(self._read(peer))
@@ -167,10 +167,10 @@ class FrameRelay:
         if peer is not None:
             peer.close()
         if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(NoFrames("it went away"))
+            self._answer.set_exception(NoFrames("Its worker went away."))
         for answer in self._acts.values():
             if not answer.done():
-                answer.set_exception(NoFrames("it went away"))
+                answer.set_exception(NoFrames("Its worker went away."))
 
     async def _read(self, peer: socket.socket) -> None:
         loop = asyncio.get_running_loop()
