@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -368,6 +368,36 @@ def _runner(home: Path, run_id: str, *, deaf: bool = False) -> Iterator[subproce
             yield runner
         finally:
             runner.kill()
+
+
+def test_down_ends_what_only_shows_runs(
+    mosaic: Mosaic, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A TensorBoard that nobody can reach any more ends with the stack, and a training goes on."""
+    monkeypatch.setenv("MOSAIC_HOME", str(tmp_path))
+    kinds = {RUN_ID: "train", RUN_ID[:-1] + "Z": "dashboard"}
+    specs = {run_id: RUN["spec"] | {"kind": kind} for run_id, kind in kinds.items()}
+    live = [
+        light.RunFields.read(
+            json.dumps(RUN | {"run_id": run_id, "spec": spec, "state": "running"}).encode()
+        )
+        for run_id, spec in specs.items()
+    ]
+    stopped: list[str] = []
+
+    def stop(_stack: object, runs: list[light.RunFields]) -> list[light.RunFields]:
+        stopped.extend(run.run_id for run in runs)
+        return []
+
+    monkeypatch.setattr("mosaic_cli.verbs.stack.running_stack", lambda *_: object())
+    monkeypatch.setattr("mosaic_cli.verbs.stack._live_runs", lambda _patience_s: live)
+    monkeypatch.setattr("mosaic_cli.verbs.stack.connection_here", nullcontext)
+    monkeypatch.setattr("mosaic_cli.stopping.stop_all", stop)
+    monkeypatch.setattr("mosaic_cli.stack.launch.take_down", lambda _layout: True)
+    monkeypatch.delenv("MOSAIC_URL", raising=False)
+    code, out, _ = mosaic("down", "--json")
+    assert (code, stopped) == (0, [RUN_ID[:-1] + "Z"])
+    assert strict(out)["live_runs"] == [RUN_ID]
 
 
 def test_down_without_a_stack_is_done(

@@ -14,12 +14,16 @@ CHECKPOINT = "checkpoint"
 def find_checkpoint(stack: StackConnection, run: light.RunFields, text: str) -> str:
     """Path of a run's checkpoint by what a person calls it; of `best` and `last` the stack knows the path.
 
+    A run that plays has none of its own: those of its parent are meant.
+
     Raises:
         NothingFound: it has none that is called so.
     """
     if text in (BEST, LAST):
         return text
-    announced = reading.artifacts(stack, run.run_id)
+    trained = run.spec.parent if run.spec.kind.plays else None
+    run_id = trained or run.run_id
+    announced = reading.artifacts(stack, run_id)
     known = [row for row in announced if row.kind == CHECKPOINT and row.exists]
     for row in known:
         if text in _names(row):
@@ -27,7 +31,7 @@ def find_checkpoint(stack: StackConnection, run: light.RunFields, text: str) -> 
     paths = [row.path for row in known]
     hint = did_you_mean(text, [PurePosixPath(path).stem for path in paths])
     has = f"It has: {', '.join(paths[-5:])}." if paths else "It has none."
-    raise NothingFound(f"{run.run_id} has no checkpoint {text!r}. {hint} {has}".replace("  ", " "))
+    raise NothingFound(f"{run_id} has no checkpoint {text!r}. {hint} {has}".replace("  ", " "))
 
 
 def _names(row: light.ArtifactFields) -> set[str]:

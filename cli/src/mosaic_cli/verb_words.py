@@ -173,7 +173,7 @@ WORDS: dict[str, Words] = {
         },
     ),
     "down": Words(
-        "Take the stack down. Live runs continue unless --stop-runs is given.",
+        "Take the stack down. Live runs continue unless --stop-runs is given; replays and TensorBoards end.",
         options={"--stop-runs": "", "--json": "", "--help": "", "-h": ""},
     ),
     "status": Words(

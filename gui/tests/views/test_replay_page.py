@@ -247,6 +247,21 @@ def test_a_growing_list_stays_where_it_was_scrolled(shown: Shown) -> None:
     assert model.key_at(table.rowAt(0)) == (1, 0, 999)
 
 
+def test_the_episode_is_in_sight_when_its_list_was_read_later(client: DesktopClient) -> None:
+    """Where the page is opened at an episode, its list may come after it."""
+    client.window.show_page(REPLAY)
+    client.episodes.show_run(RUN, client.store.runs.get(RUN))
+    address = EpisodeAddress(RUN, 1, 0, 100)
+    client.player.open(address, "CartPole-v1")
+    old = episode_rows()[0]
+    many = [old.model_copy(update={"episode": n, "start_seq": n}) for n in range(100, 200)]
+    client.episodes.take(RUN, many, is_all=True)
+    listed = client.window.replay.list
+    index = client.episodes.index(client.episodes.place_of(address), 0)
+    assert listed.selected == address
+    assert listed.table.viewport().rect().contains(listed.table.visualRect(index))  # type: ignore[union-attr]
+
+
 def test_while_it_is_rebuilt_the_page_says_how_far(client: DesktopClient) -> None:
     """Progress in words and as a bar; without episodes it says what to do."""
     client.window.show_page(REPLAY)

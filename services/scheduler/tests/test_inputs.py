@@ -156,6 +156,8 @@ async def test_a_play_shows_what_a_run_has_learned(stack: Stack) -> None:
     asked = {"checkpoint": "checkpoints/early.bin", "overrides": {"kind": "evaluate", "seed": 1}}
     other = await stack.ask("play", PlayOrder(run_id=first, play=asked))
     assert (other.spec.kind, other.spec.seed) == (RunKind.EVALUATE, 1)
+    of_play = await stack.ask("play", PlayOrder(run_id=play.run_id, play=asked))
+    assert (of_play.spec.parent, of_play.spec.parameters) == (first, other.spec.parameters)
     await stack.wait_end(other.run_id)
     assert stack.worker_file(other.run_id, "verb").read_text() == "play"
 

@@ -133,7 +133,8 @@ def _print(result: "ReproductionResult") -> None:
     if result.surroundings:
         out.print("Not the same around the two runs:")
     for fact in result.surroundings:
-        there, here = fact.first or "not recorded", fact.second or "not recorded"
+        absent = "not given" if fact.what.startswith("spec.") else "not recorded"
+        there, here = fact.first or absent, fact.second or absent
         out.print(f"  {fact.what}: {there}; now {here}", soft_wrap=True)
     for what, words in (("worker_lock", _OTHER_LOCK), ("image", _OTHER_IMAGE)):
         if what in changed:

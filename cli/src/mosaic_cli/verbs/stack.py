@@ -79,7 +79,7 @@ def down(
     ] = False,
     json: option.Json = False,
 ) -> None:
-    """Take the stack down. Live runs continue unless --stop-runs is given.
+    """Take the stack down. Live runs continue unless --stop-runs is given; replays and TensorBoards end.
 
     With --stop-runs, the exit code is 6 if a run did not end in time. If no stack is up, live runs are asked to
     stop too; their events wait for the next stack.
@@ -92,10 +92,13 @@ def down(
     layout = Layout.of_environment()
     running = running_stack(layout.home, layout.lock_file)
     live = _live_runs(PATIENCE_S if stop_runs else 0.0) if running else None
-    asked = [run.run_id for run in live or []] if stop_runs else []
-    if live and stop_runs:
+    to_stop = [run for run in live or [] if stop_runs or run.spec.kind.is_derived]
+    asked = [run.run_id for run in to_stop] if stop_runs else []
+    if live and to_stop:
         with connection_here() as stack:
-            live = stopping.stop_all(stack, live)
+            left = {run.run_id for run in stopping.stop_all(stack, to_stop)}
+        done = {run.run_id for run in to_stop} - left
+        live = [run for run in live if run.run_id not in done]
     from mosaic_cli.stack.launch import take_down
 
     with err.status("Taking the stack down ..."):

@@ -47,6 +47,8 @@ class EpisodeListView(QWidget):
         self.setObjectName("replay.episodes")
         self._model = model
         self._marked: EpisodeAddress | None = None
+        self._is_sought = False
+        """Whether it was not in sight yet: the list may be read after it is shown."""
         self._several: list[EpisodeAddress] = []
         """Episodes that the user selected, if there are several."""
         self._top: tuple[int, int, int] | None = None
@@ -101,15 +103,17 @@ class EpisodeListView(QWidget):
     def mark(self, address: EpisodeAddress | None) -> None:
         """Select the episode that is shown, and bring it into sight once. Several that the user selected stay."""
         is_new = address != self._marked
+        self._is_sought = is_new or self._is_sought
         self._marked = address
         place = self._model.place_of(address)
         if not is_new and len(self._several) > 1:
             self._select_again()
             return
         self.table.blockSignals(True)
-        self.table.setAutoScroll(is_new)
+        self.table.setAutoScroll(self._is_sought)
         if place >= 0:
             self.table.selectRow(place)
+            self._is_sought = False
         else:
             self.table.clearSelection()
         self.table.setAutoScroll(True)

@@ -88,6 +88,8 @@ def _spec(
     parameter = checkpoint_parameters(algorithm)[0]
     run, start = record.run_id, record.run_id
     if asked.checkpoint is not None:
+        # a play has no checkpoints of its own: those of the run that it shows are meant
+        run = (record.spec.parent if record.spec.kind.plays else None) or run
         start = f"{run}/{asked.checkpoint}"
     elif record.spec.kind.plays:  # once more: it has no checkpoint but the one that it began with
         run, start = record.spec.parent or run, str(record.spec.parameters.get(parameter, run))
