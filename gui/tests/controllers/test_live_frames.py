@@ -209,10 +209,14 @@ def test_a_grid_world_is_drawn_as_grid_or_as_picture(qtbot: QtBot, watched: Watc
 
 
 def test_problems_of_the_way_are_shown_until_frames_come(qtbot: QtBot, watched: Watched) -> None:
-    """A worker that cannot send frames says so."""
+    """A worker that cannot send frames says so; before its first step it need not have an environment."""
     problem = {"code": "run_ended", "title": "No frames", "status": 409, "detail": "Too old."}
     watched.stub.say(op="problem", run_id=RUN, problem=problem)
     qtbot.waitUntil(lambda: watched.model.problem == "No frames. Too old.", timeout=WAIT_MS)
+    waits = "Waiting for the first frame of CartPole-v1 …"
+    assert watched.model.words == (waits, "The worker loads its libraries first.")
+    moved = run(0, revision=2, progress={"step": 4})
+    watched.model.consume(watched.store.take_runs([moved]))
     assert watched.model.words == ("CartPole-v1 sends no picture.", "No frames. Too old.")
     watched.show(qtbot, **raw(4, 4))
     assert watched.model.problem_words == ""

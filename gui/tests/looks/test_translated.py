@@ -635,7 +635,7 @@ def open_checkpoints(spoken: Spoken) -> None:
     form = spoken.client.window.train.form
     form._pick_run(next(iter(form.rows.values())))
     form._on_picked(next(iter(form.rows.values())), run_id(23))
-    spoken.client.launch.take_checkpoints(run_id(23), FILES)
+    spoken.client.launch.take_checkpoints(run_id(23), spoken.given(FILES))
 
 
 def open_summary(spoken: Spoken) -> None:

@@ -8,6 +8,7 @@ from PyQt6.QtGui import QImage
 
 from mosaic_contracts.frames import FASTEST_FPS, MAX_FPS, EnvironmentFrame, WatchFrames
 from mosaic_contracts.grid import Grid
+from mosaic_contracts.runs import StoredSpec
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.live_frames import Fact, FrameRate, PaintDelays, action_names, frame_facts
@@ -200,10 +201,14 @@ class StageModel(QObject):
                 tr("The live view is off."),
                 tr("While nobody watches, the run draws nothing and loses no time."),
             )
+        waits = tr("Waiting for the first frame of {environment} …", environment=name)
+        if self.frame is None and run.step == 0:
+            # Until its first step a run need not have made its environment: no reason for a complaint.
+            return waits, _beginning(run.spec)
         if self.problem_words:
             short = tr("{environment} sends no picture.", environment=name)
             return short, self.problem_words
-        return tr("Waiting for the first frame of {environment} …", environment=name), ""
+        return waits, ""
 
     def set_on(self, on: bool) -> None:
         """Watch running runs, or stop."""
@@ -305,3 +310,11 @@ class StageModel(QObject):
         if wanted != self._was_wanted:
             self._was_wanted = wanted
             self.wanted_changed.emit()
+
+
+def _beginning(spec: StoredSpec) -> str:
+    """What a run does before its first step."""
+    if spec.start_from is not None:
+        step = wording.count(spec.start_from.step)
+        return tr("The recorded episode is rebuilt up to step {step} first.", step=step)
+    return tr("The worker loads its libraries first.")
