@@ -73,7 +73,16 @@ OWN: dict[str, set[str]] = {
     "recorder": set(),
     "exporter": {"av", "gymnasium", "minari", "numpy", "tensorboardX"},
     "analysis": {"numpy", "scipy", "matplotlib"},
-    "gui": {"platformdirs", "PyQt6", "pyqtgraph", "numpy", "msgspec", "zstandard", "keyring"},
+    "gui": {
+        "platformdirs",
+        "PyQt6",
+        "pyqtgraph",
+        "numpy",
+        "msgspec",
+        "zstandard",
+        "keyring",
+        "sdl2",
+    },
 }
 
 

@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import av
@@ -20,6 +22,17 @@ def frames_of(path: Path) -> int:
     """Number of pictures that a player finds."""
     with av.open(str(path)) as video:
         return sum(1 for _ in video.decode(video=0))
+
+
+def wait_for_frames(path: Path, count: int) -> None:
+    """Wait until a file that is being written has so many: the encoder is behind where the cores are busy."""
+    end = time.monotonic() + 60
+    found = 0
+    while found < count:
+        assert time.monotonic() < end, found
+        time.sleep(0.05)
+        with suppress(av.FFmpegError):  # it has no beginning yet
+            found = frames_of(path)
 
 
 def test_every_second_episode_is_a_video(tmp_path: Path) -> None:
@@ -77,11 +90,12 @@ def test_a_killed_run_leaves_a_video_that_plays(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     encoder = int(process.stdout.readline())
+    video = max((tmp_path / "run" / "videos").iterdir())
+    wait_for_frames(video, 30)
     for pid in (process.pid, encoder):  # as the runner ends everything of a run
         os.kill(pid, signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    video = max((tmp_path / "run" / "videos").iterdir())
     assert parse_clip_name(video.name) == (0, 1, 200)
     assert 30 <= frames_of(video) <= 151
 

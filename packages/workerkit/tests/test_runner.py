@@ -265,6 +265,7 @@ def test_nothing_outlives_a_killed_runner(tmp_path: Path, leaves: str) -> None:
     process = start(folder)
     log = folder / "logs/worker.log"
     until(lambda: log.exists() and "ready" in log.read_text())
+    until((folder / "control/runner.json").exists)
     info = RunnerInfo.model_validate_json((folder / "control/runner.json").read_text())
     assert until(lambda: _with_argument(mark))
     process.kill()
@@ -307,6 +308,10 @@ def _with_argument(mark: str) -> list[int]:
     return [pid for pid in found if pid not in worker and is_alive(pid)]
 
 
+def _children(pid: int | None) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
 def _command(pid: int) -> bytes:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -325,8 +330,10 @@ def test_a_killed_guard_costs_the_worker_and_not_the_report(tmp_path: Path) -> N
     process = start(folder)
     log = folder / "logs/worker.log"
     until(lambda: log.exists() and "ready" in log.read_text())
+    until((folder / "control/runner.json").exists)
     info = RunnerInfo.model_validate_json((folder / "control/runner.json").read_text())
     assert info.guard_pid is not None
+    until(lambda: _with_argument(mark) and not _children(info.worker_pid))
     os.kill(info.guard_pid, signal.SIGKILL)
     assert process.wait(20) == 0
     got = report(folder)

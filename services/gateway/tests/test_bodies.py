@@ -13,13 +13,13 @@ SPEC = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1"}
 
 
 async def operations(gateway: Any) -> list[tuple[str, str]]:
-    """Method and path of every operation with a body, by the published document."""
+    """Method and path of every operation with a JSON body, by the published document."""
     document = (await gateway.get("/openapi.json")).json()
     found = [
         (method.upper(), path.removeprefix("/api/v1"))
         for path, operations in document["paths"].items()
         for method, operation in operations.items()
-        if "requestBody" in operation
+        if JSON in operation.get("requestBody", {}).get("content", {})
     ]
     assert len(found) >= 9
     return [

@@ -58,6 +58,7 @@ class DesktopClient(ClientParts):
             self.preferences.keep(self.launch, self.trained)
         self._second.stop()
         self.keyring.stop()
+        self.gamepad.close()
         self.stack.stop()
         self.clock.stop()
         # an exporter that is at work removes what it has begun, and a comparer stops its evaluations

@@ -22,6 +22,7 @@ from mosaic_gui.controllers.keyring_client import KeyringClient
 from mosaic_gui.controllers.launch import LaunchController
 from mosaic_gui.controllers.layouts import LayoutController
 from mosaic_gui.controllers.live_frames import LiveFramesController
+from mosaic_gui.controllers.gamepad import GamepadController
 from mosaic_gui.controllers.play import PlayController
 from mosaic_gui.controllers.play_start import PlayStartController
 from mosaic_gui.controllers.preferences import PreferenceStore
@@ -137,6 +138,7 @@ class ClientParts(QObject):
         self.stage_controller = StageController(self.stage, self.watch, self)
         self.live_frames = LiveFramesController(self.stage, self)
         self.play_controller = PlayController(self.play, self)
+        self.gamepad = GamepadController(self.play, self)
         self.play_starter = PlayStartController(self.play_start, self.play, self)
         self.replay_controller = ReplayController(self.episodes, self.player, self)
         self.takeover_controller = TakeoverController(self.takeover, self.say, self)

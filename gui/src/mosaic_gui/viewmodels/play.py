@@ -13,6 +13,7 @@ from mosaic_contracts.play import Act, ActRefused, PlayCommand, PlayControls
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunKind
 from mosaic_gui.state import wording
+from mosaic_gui.state.gamepad import PAD_COMMANDS, PadState, pad_axes, pad_keys
 from mosaic_gui.state.key_map import EditedKeyMap, keys_of
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.live_frames import Fact, action_names
@@ -64,6 +65,13 @@ class PlayModel(QObject):
         """The key map with the user's changes; None: no person acts."""
         self.held: tuple[str, ...] = ()
         """Keys that are held, in the order in which they were pressed."""
+        self.axes: tuple[float, ...] = ()
+        """Positions of a gamepad's axes, one for each part of a continuous action; empty: it is at rest."""
+        self.pad_name = ""
+        """Name of the gamepad that is read; empty: none is."""
+        self.pad_problem = ""
+        """Why no gamepad can be read here; empty: one can."""
+        self._pad = PadState()
         self.is_captured = False
         """Whether the picture has the keyboard."""
         self.refusal = ""
@@ -181,23 +189,25 @@ class PlayModel(QObject):
 
     @property
     def facts(self) -> list[Fact]:
-        """How long keys take; empty: no person acts."""
+        """How long keys take, and the gamepad; empty: no person acts."""
         if not self.is_played:
             return []
         last = self.delays.last_ms
         shown = wording.NOTHING if last is None else tr("{ms} ms", ms=f"{last:.0f}")
-        return [(tr("Key to picture"), shown)]
+        pad = [(tr("Gamepad"), self.pad_name)] if self.pad_name else []
+        return [(tr("Key to picture"), shown), *pad]
 
     @property
     def help_words(self) -> str:
         """What is known of the delays."""
         middle = self.delays.median_ms
         if middle is None:
-            return ""
-        return tr(
+            return self.pad_problem
+        words = tr(
             "From a key to the first frame of a step that knew it: {ms} ms (median of the newest).",
             ms=f"{middle:.0f}",
         )
+        return f"{words}\n{self.pad_problem}".strip()
 
     @property
     def headline(self) -> tuple[str, str]:
@@ -275,6 +285,36 @@ class PlayModel(QObject):
             self._say()
             self.held_changed.emit()
 
+    def take_pad(self, pad: PadState | None, name: str) -> None:
+        """Take the positions of the gamepad. Its buttons are keys and commands; its axes move a continuous action.
+
+        Args:
+            pad: its positions; None: there is none now.
+            name: its name.
+        """
+        if name != self.pad_name:
+            self.pad_name = name
+            self.changed.emit()
+        now, before = pad or PadState(), self._pad
+        if now == before or not self.takes_keys:
+            return
+        self._pad = now
+        ranges = self.controls.axes if self.controls is not None else []
+        axes = pad_axes(now, ranges)
+        if axes != self.axes:
+            self.axes = axes
+            self._say()
+        had, has = (pad_keys(each, has_axes=bool(ranges)) for each in (before, now))
+        for key in had:
+            if key not in has:
+                self.release(key)
+        for key in has:
+            if key not in had:
+                self.press(key)
+        for button in sorted(now.buttons - before.buttons):
+            if button in PAD_COMMANDS:
+                self.do(PAD_COMMANDS[button])
+
     def set_captured(self, on: bool) -> None:
         """The picture has the keyboard, or has lost it: then all keys are released."""
         if on is self.is_captured:
@@ -282,10 +322,11 @@ class PlayModel(QObject):
         self.is_captured = on
         if self.has_agent:
             self._stage.set_joined(on or self.person_acts)
-        if not on and self.held:
-            self.held = ()
+        if not on and (self.held or self.axes):
+            self.held = self.axes = ()
             self._say()
             self.held_changed.emit()
+        self._pad = PadState()
         self.changed.emit()
 
     def capture_soon(self) -> None:
@@ -394,8 +435,9 @@ class PlayModel(QObject):
             return
         self._number += 1
         run_id, env = self._stage.run_id, self._stage.env
-        keys = list(self.held)
-        self.act_wanted.emit(Act(run_id=run_id, env=env, number=self._number, keys=keys, **more))
+        keys, axes = list(self.held), list(self.axes)
+        act = Act(run_id=run_id, env=env, number=self._number, keys=keys, axes=axes, **more)
+        self.act_wanted.emit(act)
         if more:
             self.changed.emit()
 
@@ -411,6 +453,7 @@ class PlayModel(QObject):
         self.controls = self.map = self._seen = self._map_sent = None
         self._said_at = float("-inf")
         self.held, self.refusal, self.loss, self.episodes = (), "", "", []
+        self.axes, self._pad = (), PadState()
         self._used, self._commands = frozenset(), {}
         self._status = PlayMoment()
         self._wants_capture = False
