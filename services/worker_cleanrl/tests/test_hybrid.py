@@ -15,6 +15,7 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.wire import Actor
 from mosaic_gymkit import EnvironmentSpec
 from mosaic_gymkit.play.keymap import KeyMap
+from mosaic_gymkit.play.loop import PERSON_SHARE
 from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_workerkit.testing.recorded import of_type
 
@@ -84,6 +85,26 @@ def test_keys_override_and_a_person_takes_over(tmp_path: Path, hybrid_spec: dict
     in_control = [state.actor for state in states]
     assert (in_control[0], set(in_control), in_control[-1]) == (POLICY, {POLICY, HUMAN}, POLICY)
     assert compare_rebuilt(events, hybrid_spec["environment"]) == len(of_type(events, "step"))
+
+
+@pytest.mark.parametrize("trained", ["ppo"], indirect=True)
+def test_the_persons_share_of_an_episode_is_a_curve(
+    tmp_path: Path, hybrid_spec: dict[str, Any]
+) -> None:
+    """The policy takes the first step and the person all others, until the pole falls."""
+    person = play_here(tmp_path / "run", hybrid_spec, pace=5.0)
+    person.frame()
+    person.do("pause")
+    person.do("reset", seed=9)
+    person.frame(after=person.number)
+    assert person.step().actor == POLICY
+    person.do("take")
+    frame = person.step("right")
+    while not frame.flags:
+        frame = person.step("right")
+    metrics = of_type(person.end(), "metric")
+    shares = [metric["value"] for metric in metrics if metric["name"] == PERSON_SHARE]
+    assert shares == [1 - 1 / frame.step]
 
 
 def test_a_play_that_nobody_interferes_with_is_what_it_was(

@@ -18,11 +18,11 @@ from mosaic_gui.controllers.curve_refiner import CurveRefiner
 from mosaic_gui.controllers.dashboards import DashboardController
 from mosaic_gui.controllers.downloads import DownloadController
 from mosaic_gui.controllers.exports import ExportController
+from mosaic_gui.controllers.gamepad import GamepadController
 from mosaic_gui.controllers.keyring_client import KeyringClient
 from mosaic_gui.controllers.launch import LaunchController
 from mosaic_gui.controllers.layouts import LayoutController
 from mosaic_gui.controllers.live_frames import LiveFramesController
-from mosaic_gui.controllers.gamepad import GamepadController
 from mosaic_gui.controllers.play import PlayController
 from mosaic_gui.controllers.play_start import PlayStartController
 from mosaic_gui.controllers.preferences import PreferenceStore

@@ -24,6 +24,8 @@ from mosaic_gymkit.run import EnvironmentRun
 from mosaic_workerkit.control import StopFlag
 from mosaic_workerkit.errors import OutboxError, ReportedError
 
+PERSON_SHARE = "play/person_share"
+"""Curve of a play with a policy: the share of each episode's steps that the person took."""
 LOOK_S = 0.05
 """Seconds between two looks at the stop flag and at who watches."""
 FIRST_VIEWER_S = 120.0
@@ -72,6 +74,9 @@ class PlayLoop:
         self._is_over = False
         self._has_begun = False
         self._length = 0
+        self._steps_here = 0
+        """Steps of the episode that were taken in this run."""
+        self._by_person = 0
         self._due = 0.0
         self._seen_at = time.monotonic() + max(0.0, FIRST_VIEWER_S - timing.leave_s)
         self._shown_watch = -1
@@ -269,8 +274,11 @@ class PlayLoop:
         except Exception as error:
             raise self._failure(error, f"at step {self._length + 1}") from error
         self._length += 1
+        self._steps_here += 1
+        self._by_person += actor is Actor.HUMAN
         self.steps += 1
         if has_ended:
+            self._record_share()
             self._is_over = True
             self.ended += 1
             if self._is_of_person:
@@ -313,6 +321,7 @@ class PlayLoop:
         if self._has_begun and self._has_person:
             self._inputs.forget_presses()
         self._has_begun = True
+        self._steps_here = self._by_person = 0
         self._run.live.note_input(0, self._inputs.known)
         self._shown_watch = self._run.live.watch_count
         self._run.set_actor(Actor.POLICY if self._env.has_policy else Actor.HUMAN)
@@ -329,6 +338,12 @@ class PlayLoop:
         self._is_waiting = self._is_of_person and self._timing.waits and not begins
         if self._has_person:
             self._record_state()
+
+    def _record_share(self) -> None:
+        """Record how much of an episode was the person's, where a policy acts too."""
+        if self._has_person and self._env.has_policy:
+            share = self._by_person / self._steps_here
+            self._run.telemetry.metrics(self._run.global_step, [(PERSON_SHARE, share)])
 
     def _record_state(self) -> None:
         """Record what the play does now."""
