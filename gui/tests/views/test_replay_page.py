@@ -447,3 +447,14 @@ def test_branches_are_a_tree_that_opens_them(qtbot: QtBot, shown: Shown) -> None
     assert opened[0] == [EpisodeAddress(run_id(5), 1, 0, 0), 12]
     assert watched[0] == [run_id(6)]
     assert client.window.page == WATCH
+
+
+def test_the_chosen_branch_stays_chosen_while_the_tree_grows(qtbot: QtBot, shown: Shown) -> None:
+    """Facts of a branch come while the user has moved to it; the row is kept, whoever has the focus."""
+    client, tree = shown.client, shown.page.branches.tree
+    client._on_tick(client.store.take_runs([branch(5, 0, 12, episode=9)]))
+    qtbot.keyClick(tree, Qt.Key.Key_Down)
+    client.window.setFocus()
+    client.branches.take_facts(run_id(5), BranchFacts(0, steps=30, episode_return=30.0))
+    client._on_tick(client.store.take_runs([person(6, 5, 20)]))
+    assert tree.currentIndex().data() == "ppo"

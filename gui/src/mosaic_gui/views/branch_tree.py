@@ -80,6 +80,8 @@ class _Tree(QTreeView):
         super().__init__()
         self._at = ""
         """Run of the row that was last moved to."""
+        self._shown = ""
+        """Run that is shown."""
         self.setObjectName("replay.branch_tree")
         self.setAccessibleName(tr("Branches of the episode"))
         self.setToolTip(tr("A click opens a branch at the step from which it goes on."))
@@ -96,7 +98,7 @@ class _Tree(QTreeView):
         self.activated.connect(self._choose)
 
     def fill(self, rows: int) -> None:
-        """Show so many rows at once, and select the one that is shown."""
+        """Show so many rows at once. Select the run that is shown if it is another one, else keep what was selected."""
         self.expandAll()
         header = self.header()
         if header is not None and header.count() > _RETURN:
@@ -106,9 +108,10 @@ class _Tree(QTreeView):
             header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         height = header.sizeHint().height() if header is not None else ROW_HEIGHT
         self.setFixedHeight(height + rows * ROW_HEIGHT + 4)
-        at = self._at if self.hasFocus() else ""
-        found = self._find(QModelIndex(), lambda index: _run_of(index) == at)
-        found = found or self._find(QModelIndex(), lambda index: bool(index.data(SHOWN)))
+        found = self._find(QModelIndex(), lambda index: bool(index.data(SHOWN)))
+        before, self._shown = self._shown, "" if found is None else _run_of(found)
+        if self._shown == before:  # the user has perhaps moved on
+            found = self._find(QModelIndex(), lambda index: _run_of(index) == self._at) or found
         if found is not None:
             self.setCurrentIndex(found)
             self.scrollTo(found)
