@@ -450,7 +450,7 @@ def test_branches_are_a_tree_that_opens_them(qtbot: QtBot, shown: Shown) -> None
 
 
 def test_the_chosen_branch_stays_chosen_while_the_tree_grows(qtbot: QtBot, shown: Shown) -> None:
-    """Facts of a branch come while the user has moved to it; the row is kept, whoever has the focus."""
+    """Facts of a branch come while the user has moved to it; the row is kept, also without the focus."""
     client, tree = shown.client, shown.page.branches.tree
     client._on_tick(client.store.take_runs([branch(5, 0, 12, episode=9)]))
     qtbot.keyClick(tree, Qt.Key.Key_Down)
