@@ -20,9 +20,9 @@ from watching import STEPS_AN_UPDATE, position
 from mosaic_workerkit.progress import read_progress
 
 RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
-STEPS = 40_000
+STEPS = 30_000
 WARM_UP = 4_096
-PAIRS = 12
+PAIRS = 10
 POLL_S = 0.002
 HERE = Path(__file__).parents[1]
 
