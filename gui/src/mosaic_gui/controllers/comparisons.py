@@ -18,10 +18,9 @@ from mosaic_contracts.comparison_orders import (
     TrainingOrder,
     comparer_argv,
 )
-from mosaic_contracts.exports import StackAddress
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.run_actions import Say
-from mosaic_gui.controllers.tool_process import Tool, ToolProcess
+from mosaic_gui.controllers.tool_process import Tool, ToolEnd, ToolProcess, stack_address
 from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.comparison import ComparisonModel
 
@@ -85,10 +84,7 @@ class ComparisonController(Controller):
     def _on_start(self, comparison: PolicyOrder | TrainingOrder) -> None:
         if self.session is None:
             return
-        at = self.session.location
-        address = StackAddress(
-            url=at.url, token=at.token, ca_file=str(at.ca_file) if at.ca_file else None
-        )
+        address = stack_address(self.session.location)
         order = ComparisonOrder(stack=address, comparison=comparison, folder=str(self._folder))
         self._tool.start(order.model_dump_json().encode())
 
@@ -107,7 +103,8 @@ class ComparisonController(Controller):
         if not self._tool.is_cancelled:
             self._model.take_line(line, self._folder)
 
-    def _on_ended(self, problem: str) -> None:
+    def _on_ended(self, end: ToolEnd) -> None:
+        problem = end.problem
         if self._tool.is_cancelled:
             problem = tr("Cancelled. Evaluations that had ended are used by the next comparison.")
         elif problem and any(row.run_id and not row.is_reused for row in self._model.progress):

@@ -1,4 +1,4 @@
-"""Runs the exporter: sets it up, gives it its order, shows its progress, and ends it."""
+"""Runs the exporter: gives it its order, shows its progress, and clears up behind one that was killed."""
 
 import os
 import shutil
@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from PyQt6.QtCore import QObject, QProcess, QUrl
+from pydantic import ValidationError
+from PyQt6.QtCore import QObject, QUrl
 
 from mosaic_base.atomic import drafts_of
 from mosaic_base.output_file import output_file
@@ -16,25 +17,17 @@ from mosaic_contracts.exports import (
     DatasetExport,
     ExporterLine,
     ExportOrder,
-    StackAddress,
     StepsExport,
     VideoExport,
     datasets_folder,
     exporter_argv,
     unfinished_dataset,
 )
-from mosaic_contracts.linux_signals import signal_name
-from mosaic_contracts.terminal import strip_controls
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.run_actions import Say
-from mosaic_gui.state.export_words import (
-    last_words,
-    progress_fraction,
-    progress_text,
-    report_text,
-)
+from mosaic_gui.controllers.tool_process import Tool, ToolEnd, ToolProcess, stack_address
+from mosaic_gui.state.export_words import progress_fraction, progress_text, report_text
 from mosaic_gui.state.language import tr
-from mosaic_gui.timers import single_shot_timer
 from mosaic_gui.viewmodels.exports import ExportModel
 
 Export = VideoExport | StepsExport | DatasetExport
@@ -53,58 +46,31 @@ class ExportController(Controller):
     ) -> None:
         super().__init__(parent)
         self._model, self._say, self._open = model, say, open_externally
-        self._environ = environ
-        self._process: QProcess | None = None
+        tool = Tool(EXPORTER, exporter_argv, EXPORTER_PATIENCE_S)
+        self._tool = ToolProcess(tool, environ, self)
+        self._tool.setting_up.connect(self._on_setting_up)
+        self._tool.begun.connect(self._on_begun)
+        self._tool.line.connect(self._on_line)
+        self._tool.ended.connect(self._on_ended)
         self._export: Export | None = None
-        self._is_set_up = False
-        """The process that runs is the exporter, and not what sets it up."""
-        self._is_cancelled = False
-        self._printed = b""
         self._answer = ExporterLine()
         self._known: set[Path] = set()
         """Drafts of the file that were there before the export."""
-        self._pid = 0
-        """Process of the exporter."""
-        self._on_gone: Callable[[], None] | None = None
-        self._patience = single_shot_timer(self, self._kill, round(EXPORTER_PATIENCE_S * 1_000))
 
     def start(self, export: Export) -> None:
         """Begin an export. The exporter is set up first where that is needed."""
-        if self._process is not None:
+        if self._tool.is_running:
             self._say(tr("Another export is under way. Wait for it, or cancel it."), "", None)
             return
         if self.session is None:
             return
-        self._export, self._answer, self._is_cancelled = export, ExporterLine(), False
-        program = self._environ.get("MOSAIC_PROGRAM", "")
-        if program and Path(program).is_file():
-            self._is_set_up = False
-            words = tr("Setting up the exporter, at the first time a download of about 150 MB …")
-            self._model.take_progress(words, None)
-            self._run([program, "sync", EXPORTER])
-        elif os.access(self._python, os.X_OK):
-            self._run_exporter()
-        else:
-            self._say(
-                tr(
-                    "The exporter is not installed on this machine. `./mosaic sync exporter` installs it. A window "
-                    "that was started by `./mosaic gui` does that itself."
-                ),
-                "",
-                None,
-            )
+        self._export, self._answer = export, ExporterLine()
+        order = ExportOrder(stack=stack_address(self.session.location), export=export)
+        self._tool.start(order.model_dump_json().encode())
 
     def cancel(self) -> None:
-        """End the export; it leaves nothing."""
-        if self._process is None or self._is_cancelled:
-            return
-        self._is_cancelled = True
-        if self._is_set_up:
-            # the exporter removes what it has begun, and stops its replays
-            self._process.closeWriteChannel()
-        else:
-            self._process.terminate()
-        self._patience.start()
+        """End the export; it leaves nothing, and stops its replays."""
+        self._tool.cancel()
 
     def detach(self) -> None:
         """End the export: the stack that it reads is left."""
@@ -113,131 +79,64 @@ class ExportController(Controller):
 
     def close(self, then: Callable[[], None]) -> None:
         """End the export, and call `then` once its process has gone."""
-        self.cancel()
-        if self._process is None:
-            then()
-        else:
-            self._on_gone = then
+        self._tool.close(then)
 
-    @property
-    def _python(self) -> str:
-        venvs = self._environ.get("MOSAIC_VENVS", "")
-        return str(Path(venvs) / EXPORTER / "bin" / "python") if venvs else ""
+    def _on_setting_up(self) -> None:
+        words = tr("Setting up the exporter, at the first time a download of about 150 MB …")
+        self._model.take_progress(words, None)
 
-    def _run_exporter(self) -> None:
-        if self.session is None or self._export is None:
-            return
-        at = self.session.location
-        address = StackAddress(
-            url=at.url, token=at.token, ca_file=str(at.ca_file) if at.ca_file else None
-        )
-        order = ExportOrder(stack=address, export=self._export)
-        self._is_set_up = True
+    def _on_begun(self) -> None:
         self._known = self._drafts()
         self._model.take_progress(tr("Starting the exporter …"), None)
-        process = self._run(exporter_argv(self._python))
-        process.started.connect(self._on_started)
-        process.write(order.model_dump_json().encode() + b"\n")
 
-    def _run(self, argv: list[str]) -> QProcess:
-        self._printed = b""
-        process = QProcess(self)
-        process.readyReadStandardOutput.connect(self._on_output)
-        process.finished.connect(self._on_finished)
-        process.errorOccurred.connect(self._on_error)
-        self._process = process
-        process.start(argv[0], argv[1:])
-        return process
-
-    def _on_output(self) -> None:
-        if self._process is None:
-            return
-        self._printed += self._process.readAllStandardOutput().data()
-        if not self._is_set_up:
-            return
-        *lines, self._printed = self._printed.split(b"\n")
-        for line in filter(None, lines):
+    def _on_line(self, line: bytes) -> None:
+        try:
             said = ExporterLine.model_validate_json(line)
-            if said.progress is None:
-                self._answer = said
-            elif not self._is_cancelled:
-                words = progress_text(said.progress, self._what)
-                self._model.take_progress(words, progress_fraction(said.progress))
+        except ValidationError as error:
+            words = tr("The exporter's answer cannot be read: {why}", why=error)
+            said = ExporterLine(problem=words)
+        if said.progress is None:
+            self._answer = said
+        elif not self._tool.is_cancelled:
+            words = progress_text(said.progress, self._what)
+            self._model.take_progress(words, progress_fraction(said.progress))
 
-    def _on_error(self, error: QProcess.ProcessError) -> None:
-        if error is QProcess.ProcessError.FailedToStart and self._process is not None:
-            self._leave(self._process.errorString())
-
-    def _on_finished(self, code: int, status: QProcess.ExitStatus) -> None:
-        process = self._process
-        if process is None:
-            return
-        self._on_output()
-        faults = process.readAllStandardError().data().decode(errors="replace")
-        if not self._is_set_up and code == 0 and not self._is_cancelled:
-            process.deleteLater()
-            self._run_exporter()
-            return
-        was_killed = status is QProcess.ExitStatus.CrashExit
-        if self._is_set_up and was_killed:
-            # Qt gives the number of the signal as the exit code
-            problem = self._clean_up(signal_name(code))
-        elif self._is_set_up:
-            problem = self._answer.problem or tr(
-                "The exporter ended with exit code {code}. {output}",
-                code=code,
-                output=last_words(faults),
-            )
-        else:
-            output = strip_controls(self._printed.decode(errors="replace") + "\n" + faults)
-            problem = tr("The exporter cannot be set up: {why}", why=last_words(output))
-        has_succeeded = self._is_set_up and not self._answer.problem and code == 0
-        if self._is_cancelled and not has_succeeded and not (self._is_set_up and was_killed):
-            problem = tr("Export cancelled; nothing was left.")
-        self._leave("" if has_succeeded else problem)
-
-    def _leave(self, problem: str) -> None:
-        """Report how it ended. `problem`: empty for success."""
-        self._patience.stop()
-        if self._process is not None:
-            self._process.deleteLater()
-        self._process = None
+    def _on_ended(self, end: ToolEnd) -> None:
+        """Report how it ended."""
         self._model.take_end()
-        if problem and self._is_cancelled:
-            self._say(problem, "", None)
-        elif problem:
-            again = partial(self.start, self._export) if self._export is not None else None
-            self._say(problem, tr("Try again"), again)
-        else:
+        if end.has_succeeded and not self._answer.problem:
             folder = self._folder
             words = report_text(self._answer, self._what, str(folder))
             self._say(words, tr("Open folder"), partial(self._show, folder))
-        then, self._on_gone = self._on_gone, None
-        if then is not None:
-            then()
+            return
+        problem = self._answer.problem or end.problem
+        if end.signal:
+            problem = self._clean_up(end)
+        elif self._tool.is_cancelled:
+            problem = tr("Export cancelled; nothing was left.")
+        if self._tool.is_cancelled or self._export is None:
+            self._say(problem, "", None)
+        else:
+            self._say(problem, tr("Try again"), partial(self.start, self._export))
 
-    def _on_started(self) -> None:
-        if self._process is not None:
-            self._pid = self._process.processId()
-
-    def _clean_up(self, signal: str) -> str:
+    def _clean_up(self, end: ToolEnd) -> str:
         """Remove what a killed exporter has left, and say so."""
         try:
             for draft in self._drafts() - self._known:
                 draft.unlink(missing_ok=True)
             if isinstance(self._export, DatasetExport):
-                part = unfinished_dataset(datasets_folder() / self._export.name, self._pid)
+                part = unfinished_dataset(datasets_folder() / self._export.name, end.pid)
                 if part.exists():
                     shutil.rmtree(part)
         except OSError as error:
             return tr(
                 "The exporter was ended by {signal}. An unfinished file of it is left in {folder}: {why}.",
-                signal=signal,
+                signal=end.signal,
                 folder=self._folder,
                 why=error.strerror or error,
             )
         return tr(
-            "The exporter was ended by {signal}. Nothing of the export was left.", signal=signal
+            "The exporter was ended by {signal}. Nothing of the export was left.", signal=end.signal
         )
 
     def _drafts(self) -> set[Path]:
@@ -271,7 +170,3 @@ class ExportController(Controller):
             self._say(
                 tr("No program here opens folders. The folder: {folder}", folder=folder), "", None
             )
-
-    def _kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from PyQt6.QtCore import QObject, QProcess, pyqtSignal
 
+from mosaic_contracts.exports import StackAddress
 from mosaic_contracts.linux_signals import signal_name
 from mosaic_contracts.terminal import strip_controls
+from mosaic_gui.net.location import StackLocation
 from mosaic_gui.state.export_words import last_words
 from mosaic_gui.state.language import tr
 from mosaic_gui.timers import single_shot_timer
@@ -26,16 +28,30 @@ class Tool:
     """Seconds in which it ends after it was cancelled."""
 
 
+@dataclass(frozen=True)
+class ToolEnd:
+    """How a tool has ended."""
+
+    problem: str = ""
+    """Why it did not do its work; empty: it ended by itself with exit code 0, or was cancelled."""
+    has_succeeded: bool = False
+    """The tool itself ended with exit code 0, also where it was cancelled meanwhile."""
+    signal: str = ""
+    """The signal that ended the tool itself; empty: none did."""
+    pid: int = 0
+    """Process that the tool was; 0: it did not start."""
+
+
 class ToolProcess(QObject):
     """Runs one tool at a time."""
 
     setting_up = pyqtSignal()
     begun = pyqtSignal()
-    """It has its order."""
+    """It is set up, and gets its order now."""
     line = pyqtSignal(bytes)
     """A line of its output."""
-    ended = pyqtSignal(str)
-    """It is over. The words say why it was not made; empty: it ended by itself with exit code 0, or was cancelled."""
+    ended = pyqtSignal(object)
+    """ToolEnd."""
 
     def __init__(
         self, tool: Tool, environ: Mapping[str, str] = os.environ, parent: QObject | None = None
@@ -48,6 +64,7 @@ class ToolProcess(QObject):
         """The process that runs is the tool, and not what sets it up."""
         self.is_cancelled = False
         self._printed = b""
+        self._pid = 0
         self._on_gone: Callable[[], None] | None = None
         self._patience = single_shot_timer(self, self._kill, round(tool.patience_s * 1_000))
 
@@ -58,7 +75,7 @@ class ToolProcess(QObject):
 
     def start(self, order: bytes) -> None:
         """Begin with this order. The environment is made first where that is needed."""
-        self._order, self.is_cancelled = order, False
+        self._order, self._pid, self.is_cancelled = order, 0, False
         program = self._environ.get("MOSAIC_PROGRAM", "")
         if program and Path(program).is_file():
             self._is_set_up = False
@@ -67,13 +84,12 @@ class ToolProcess(QObject):
         elif os.access(self._python, os.X_OK):
             self._run_tool()
         else:
-            self.ended.emit(
-                tr(
-                    "The component {name} is not installed on this machine. `./mosaic sync {name}` installs it. A "
-                    "window that was started by `./mosaic gui` does that itself.",
-                    name=self._tool.component,
-                )
+            words = tr(
+                "The component {name} is not installed on this machine. `./mosaic sync {name}` installs it. A "
+                "window that was started by `./mosaic gui` does that itself.",
+                name=self._tool.component,
             )
+            self.ended.emit(ToolEnd(words))
 
     def cancel(self) -> None:
         """End it; it clears up behind itself."""
@@ -101,8 +117,10 @@ class ToolProcess(QObject):
 
     def _run_tool(self) -> None:
         self._is_set_up = True
-        self._run(self._tool.argv(self._python)).write(self._order + b"\n")
         self.begun.emit()
+        process = self._run(self._tool.argv(self._python))
+        process.started.connect(self._on_started)
+        process.write(self._order + b"\n")
 
     def _run(self, argv: list[str]) -> QProcess:
         self._printed = b""
@@ -112,6 +130,10 @@ class ToolProcess(QObject):
         process.errorOccurred.connect(self._on_error)
         process.start(argv[0], argv[1:])
         return process
+
+    def _on_started(self) -> None:
+        if self._process is not None:
+            self._pid = self._process.processId()
 
     def _on_output(self) -> None:
         if self._process is None:
@@ -124,7 +146,7 @@ class ToolProcess(QObject):
 
     def _on_error(self, error: QProcess.ProcessError) -> None:
         if error is QProcess.ProcessError.FailedToStart and self._process is not None:
-            self._leave(self._process.errorString())
+            self._leave(ToolEnd(self._process.errorString()))
 
     def _on_finished(self, code: int, status: QProcess.ExitStatus) -> None:
         process = self._process
@@ -136,31 +158,32 @@ class ToolProcess(QObject):
             process.deleteLater()
             self._run_tool()
             return
-        self._leave(self._problem(code, status, faults))
+        was_killed = status is QProcess.ExitStatus.CrashExit
+        # Qt gives the number of the signal as the exit code
+        signal = signal_name(code) if was_killed and self._is_set_up else ""
+        problem = "" if self.is_cancelled or code == 0 else self._problem(code, signal, faults)
+        self._leave(ToolEnd(problem, self._is_set_up and code == 0, signal, self._pid))
 
-    def _problem(self, code: int, status: QProcess.ExitStatus, faults: str) -> str:
-        if self.is_cancelled or code == 0:
-            return ""
+    def _problem(self, code: int, signal: str, faults: str) -> str:
         name = self._tool.component
-        if self._is_set_up and status is QProcess.ExitStatus.CrashExit:
-            # Qt gives the number of the signal as the exit code
-            return tr("{name} was ended by {signal}.", name=name, signal=signal_name(code))
+        if signal:
+            return tr("The component {name} was ended by {signal}.", name=name, signal=signal)
         if self._is_set_up:
             return tr(
-                "{name} ended with exit code {code}. {output}",
+                "The component {name} ended with exit code {code}. {output}",
                 name=name,
                 code=code,
                 output=last_words(faults),
             )
         output = strip_controls(self._printed.decode(errors="replace") + "\n" + faults)
-        return tr("{name} cannot be set up: {why}", name=name, why=last_words(output))
+        return tr("The component {name} cannot be set up: {why}", name=name, why=last_words(output))
 
-    def _leave(self, problem: str) -> None:
+    def _leave(self, end: ToolEnd) -> None:
         self._patience.stop()
         if self._process is not None:
             self._process.deleteLater()
         self._process = None
-        self.ended.emit(problem)
+        self.ended.emit(end)
         then, self._on_gone = self._on_gone, None
         if then is not None:
             then()
@@ -168,3 +191,9 @@ class ToolProcess(QObject):
     def _kill(self) -> None:
         if self._process is not None:
             self._process.kill()
+
+
+def stack_address(location: StackLocation) -> StackAddress:
+    """The stack for an order: the tool opens a connection of its own."""
+    ca_file = str(location.ca_file) if location.ca_file else None
+    return StackAddress(url=location.url, token=location.token, ca_file=ca_file)
