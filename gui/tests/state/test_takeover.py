@@ -10,11 +10,11 @@ from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.replays import ReplayResult
 from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.states import RunState
+from mosaic_gui.state.algorithms import algorithm_of
 from mosaic_gui.state.episode_steps import RecordedSteps
 from mosaic_gui.state.takeover import (
     checkpoint_offers,
     continues_in_run,
-    find_algorithm,
     person_obstacle,
     policy_obstacle,
     step_fault,
@@ -78,13 +78,11 @@ def test_an_episode_without_its_reset_is_refused() -> None:
 def test_a_policy_needs_a_checkpoint_and_a_worker_that_rebuilds() -> None:
     """Each obstacle has its own words."""
     words = [
-        policy_obstacle(TRAINED, find_algorithm(TRAINED, [CLEANRL])),
-        policy_obstacle(run(0), find_algorithm(run(0), [CLEANRL])),
-        policy_obstacle(TRAINED, find_algorithm(TRAINED, [AGENTS])),
-        policy_obstacle(TRAINED, find_algorithm(TRAINED, [])),
-        policy_obstacle(
-            run(0, spec={"worker": "play"}), find_algorithm(run(0), [entry(human=True)])
-        ),
+        policy_obstacle(TRAINED, algorithm_of(TRAINED, [CLEANRL])),
+        policy_obstacle(run(0), algorithm_of(run(0), [CLEANRL])),
+        policy_obstacle(TRAINED, algorithm_of(TRAINED, [AGENTS])),
+        policy_obstacle(TRAINED, algorithm_of(TRAINED, [])),
+        policy_obstacle(run(0, spec={"worker": "play"}), algorithm_of(run(0), [entry(human=True)])),
     ]
     assert words[0] == ""
     assert len(set(words)) == len(words)
@@ -92,10 +90,10 @@ def test_a_policy_needs_a_checkpoint_and_a_worker_that_rebuilds() -> None:
 
 def test_a_person_goes_on_in_the_run_or_in_a_worker_for_people() -> None:
     """In one for people the environment must be installed."""
-    algorithm = find_algorithm(TRAINED, [CLEANRL])
+    algorithm = algorithm_of(TRAINED, [CLEANRL])
     assert continues_in_run(TRAINED, algorithm)
     assert person_obstacle(TRAINED, algorithm, [CLEANRL]) == ""
-    agents = find_algorithm(TRAINED, [AGENTS])
+    agents = algorithm_of(TRAINED, [AGENTS])
     assert not continues_in_run(TRAINED, agents)
     assert "sync worker_play" in person_obstacle(TRAINED, agents, [AGENTS])
     assert person_obstacle(TRAINED, agents, [AGENTS, PLAY]) == ""
@@ -124,4 +122,4 @@ def test_only_checkpoints_that_can_begin_at_a_step_are_offered() -> None:
     ]
     (offer,) = checkpoint_offers(rows, [CLEANRL, entry("x", play=True)])
     assert offer.key == f"{run_id(1)}/checkpoints/best.pt"
-    assert offer.words == "ppo · one · step 50k · return 480.5"
+    assert offer.words == "ppo · step 50k · return 480.5 · one"

@@ -37,7 +37,7 @@ def test_relatives_are_links(client: DesktopClient) -> None:
     relatives = client.window.watch.details.relatives
     assert f'Comes from <a href="{run_id(0)}"' in relatives.text()
     assert f'Continued in <a href="{run_id(2)}"' in relatives.text()
-    assert "play: CartPole-v1" in relatives.text()
+    assert "CartPole-v1 · play · ppo" in relatives.text()
     relatives.linkActivated.emit(run_id(2))
     client.watch.watch(run_id(3))
     assert not relatives.isVisible()

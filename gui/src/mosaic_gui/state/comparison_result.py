@@ -104,7 +104,7 @@ def progress_words(row: ActorProgress, episodes: int) -> str:
     if row.problem:
         return row.problem
     if row.is_reused:
-        return tr("acted on these seeds before")
+        return tr("recorded before")
     if row.episodes:
         return tr(
             "{n} of {total} episodes",

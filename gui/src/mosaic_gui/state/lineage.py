@@ -45,8 +45,7 @@ def lineage_of(run: RunView, runs: Mapping[str, RunView]) -> Lineage:
 
 
 def _words(run: RunView) -> str:
-    kind = "" if run.spec.kind.value == "train" else f"{run.spec.kind.value}: "
-    words = f"{kind}{run_row.title(run)} · {run_row.subtitle(run)}"
+    words = f"{run_row.title(run)} · {run_row.subtitle(run)}"
     point = run.spec.start_from
     if point is None:
         return words

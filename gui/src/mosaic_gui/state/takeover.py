@@ -14,6 +14,7 @@ from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.wire import StepFlag
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import wording
+from mosaic_gui.state.algorithms import find_algorithm
 from mosaic_gui.state.episode_steps import RecordedSteps
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.play_form import play_workers
@@ -84,18 +85,6 @@ def _difference_fault(step: int, result: ReplayResult | None) -> StepFault | Non
         before=wording.count(first - 1),
     )
     return StepFault(words, first - 1)
-
-
-def find_algorithm(run: RunView, workers: Iterable[WorkerEntry]) -> Algorithm | None:
-    """What the worker of a run says of its algorithm; None: this stack does not have it."""
-    return _algorithm(run.spec.worker, run.spec.algorithm, workers)
-
-
-def _algorithm(worker_id: str, name: str, workers: Iterable[WorkerEntry]) -> Algorithm | None:
-    for worker in workers:
-        if worker.manifest.id == worker_id and worker.description is not None:
-            return worker.description.find_algorithm(name)
-    return None
 
 
 def has_policy(run: RunView, algorithm: Algorithm | None) -> bool:
@@ -179,19 +168,19 @@ def checkpoint_offers(
 
 
 def _can_begin(row: CheckpointRow, workers: Sequence[WorkerEntry]) -> bool:
-    algorithm = _algorithm(row.worker, row.algorithm, workers)
+    algorithm = find_algorithm(row.worker, row.algorithm, workers)
     return algorithm is not None and algorithm.play and algorithm.branches
 
 
 def _checkpoint_words(row: CheckpointRow) -> str:
-    parts = [row.algorithm, row.run_name]
+    parts = [row.algorithm]
     if row.step is not None:
         parts.append(tr("step {n}", n=wording.short_count(row.step)))
     if row.value is not None:
         parts.append(tr("return {value}", value=wording.number(row.value)))
     if CheckpointMark.BEST in row.marks:
         parts.append(tr("best"))
-    return " · ".join(parts)
+    return " · ".join((*parts, row.run_name))  # the name is long, and may be cut
 
 
 def plan_words(who: Successor, episode: str, step: int, *, has_agent: bool) -> str:

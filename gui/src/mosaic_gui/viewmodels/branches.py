@@ -101,10 +101,11 @@ class BranchTreeModel(QObject):
         return next((node for node in nodes if node.run_id == run_id), None)
 
     def _rebuild(self) -> None:
-        if self._index is None:
-            self._index = BranchIndex(self._store.runs)
-        shown = self.shown
-        root = self._index.tree(shown, self._facts) if shown is not None else None
+        shown, root = self.shown, None
+        if shown is not None:
+            if self._index is None:
+                self._index = BranchIndex(self._store.runs)
+            root = self._index.tree(shown, self._facts)
         if (root, shown) == self._drawn:
             return
         self.root, self._drawn = root, (root, shown)

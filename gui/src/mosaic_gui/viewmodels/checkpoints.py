@@ -13,6 +13,7 @@ from mosaic_contracts.runs import RunView
 from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.worker import Algorithm
+from mosaic_gui.state.algorithms import find_algorithm
 from mosaic_gui.state.checkpoint_list import (
     CardChoice,
     CardOrder,
@@ -128,7 +129,7 @@ class CheckpointsModel(QObject):
     def algorithm(self) -> Algorithm | None:
         """Its algorithm, as the stack's worker describes it."""
         row = self.row
-        return self.algorithm_of(row) if row is not None else None
+        return find_algorithm(row.worker, row.algorithm, self._workers) if row is not None else None
 
     @property
     def run(self) -> RunView | None:
@@ -139,13 +140,6 @@ class CheckpointsModel(QObject):
     def total(self) -> int:
         """How many checkpoints were read."""
         return len(self.list)
-
-    def algorithm_of(self, row: CheckpointRow) -> Algorithm | None:
-        """The algorithm of a checkpoint; None: no worker of this stack has it."""
-        for worker in self._workers:
-            if worker.manifest.id == row.worker and worker.description is not None:
-                return worker.description.find_algorithm(row.algorithm)
-        return None
 
     def checked(self, row: CheckpointRow) -> CheckedFile | None:
         """What a comparison of its hash has found."""

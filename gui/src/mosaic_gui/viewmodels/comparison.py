@@ -16,6 +16,7 @@ from mosaic_contracts.runs import ArtifactRow, RunView
 from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.spec import RunKind
 from mosaic_gui.state import run_row
+from mosaic_gui.state.algorithms import algorithm_of
 from mosaic_gui.state.comparison_draft import (
     ComparisonDraft,
     DraftActor,
@@ -37,7 +38,6 @@ from mosaic_gui.state.comparison_result import (
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.run_files import CHECKPOINT
 from mosaic_gui.state.store import Store
-from mosaic_gui.state.takeover import find_algorithm
 from mosaic_gui.viewmodels.checkpoint_choice import can_sample
 
 MOST_OFFERED = 300
@@ -285,11 +285,10 @@ class ComparisonModel(QObject):
         return can_act(run) and environment in ("", run.spec.environment)
 
     def _words(self, run: RunView) -> str:
-        kind = "" if run.spec.kind is RunKind.TRAIN else f" · {run.spec.kind.value}"
-        return f"{run_row.title(run)} · {run_row.subtitle(run)}{kind} · …{run.run_id[-4:]}"
+        return f"{run_row.title(run)} · {run_row.subtitle(run)} · …{run.run_id[-4:]}"
 
     def _add(self, run: RunView) -> None:
-        algorithm = find_algorithm(run, self._workers)
+        algorithm = algorithm_of(run, self._workers)
         may_sample = algorithm is not None and can_sample(algorithm.parameters)
         self.draft.add(actor_of(run, may_sample=may_sample))
         if not run.spec.kind.plays and run.run_id not in self._paths:

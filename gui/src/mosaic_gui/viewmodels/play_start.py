@@ -8,7 +8,8 @@ from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.services import WorkerEntry
-from mosaic_contracts.worker import KEYS_MARK, OPTIONS_MARK, Algorithm, Environment
+from mosaic_contracts.worker import KEYS_MARK, OPTIONS_MARK, Environment
+from mosaic_gui.state.algorithms import algorithm_of
 from mosaic_gui.state.form_field import FormField, FormGroup
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.play_form import PARAMETERS, PlayForm, PlayWorker, play_workers
@@ -317,19 +318,19 @@ class PlayStartModel(CheckpointChoice):
     @property
     def may_sample(self) -> bool:
         run = self._store.runs.get(self.run_id)
-        algorithm = self._algorithm_of(run) if run is not None else None
+        algorithm = algorithm_of(run, self._workers) if run is not None else None
         return algorithm is not None and can_sample(algorithm.parameters)
 
     @property
     def is_hybrid(self) -> bool:
         """Whether a person can take control from the chosen agent."""
         run = self._store.runs.get(self.run_id)
-        algorithm = self._algorithm_of(run) if run is not None else None
+        algorithm = algorithm_of(run, self._workers) if run is not None else None
         return algorithm is not None and algorithm.hybrid
 
     def agent_title(self, run: RunView) -> str:
         """The name of the agent of a run."""
-        algorithm = self._algorithm_of(run)
+        algorithm = algorithm_of(run, self._workers)
         return algorithm.title if algorithm is not None else run.spec.algorithm
 
     def _take_offer(self, fields: list[dict[str, Any]]) -> None:
@@ -437,16 +438,10 @@ class PlayStartModel(CheckpointChoice):
         found = []
         for run in self._store.runs.values():
             acts = has_checkpoints(run, ended=run.run_id != self._asked)
-            algorithm = self._algorithm_of(run) if acts else None
+            algorithm = algorithm_of(run, self._workers) if acts else None
             if algorithm is not None and algorithm.play and not algorithm.human:
                 found.append(run)
         return found
-
-    def _algorithm_of(self, run: RunView) -> Algorithm | None:
-        for worker in self._workers:
-            if worker.manifest.id == run.spec.worker and worker.description is not None:
-                return worker.description.find_algorithm(run.spec.algorithm)
-        return None
 
     def _player_of(self, run: RunView) -> PlayWorker | None:
         key = run.spec.worker, run.spec.algorithm

@@ -10,6 +10,7 @@ from mosaic_contracts.branches import ForkRequest
 from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.services import WorkerEntry
+from mosaic_gui.state.algorithms import algorithm_of
 from mosaic_gui.state.episode_list import EpisodeAddress
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.play_pace import watching_pace
@@ -20,7 +21,6 @@ from mosaic_gui.state.takeover import (
     Successor,
     checkpoint_offers,
     continues_in_run,
-    find_algorithm,
     has_policy,
     person_obstacle,
     plan_words,
@@ -112,7 +112,7 @@ class TakeoverModel(QObject):
         """Why the chosen one cannot go on; empty: it can."""
         if self.run is None:
             return ""
-        algorithm = find_algorithm(self.run, self._workers)
+        algorithm = algorithm_of(self.run, self._workers)
         if self.successor is Successor.PERSON:
             return person_obstacle(self.run, algorithm, self._workers)
         if self.successor is Successor.POLICY:
@@ -130,7 +130,7 @@ class TakeoverModel(QObject):
         shown, run = self.shown, self.run
         if shown is None or run is None:
             return ""
-        algorithm = find_algorithm(run, self._workers)
+        algorithm = algorithm_of(run, self._workers)
         has_agent = continues_in_run(run, algorithm) and has_policy(run, algorithm)
         episode = tr("episode {n}", n=shown.address.episode)
         return plan_words(self.successor, episode, self.step, has_agent=has_agent)
