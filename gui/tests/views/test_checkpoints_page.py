@@ -111,6 +111,34 @@ def test_pages_are_read_one_after_the_other_and_shown_as_they_come(shown: Shown)
     assert len(shown.asked("checkpoints")) == 2
 
 
+def test_the_chosen_card_is_marked_and_stays_in_sight(shown: Shown) -> None:
+    """The first one at first; another order, a lower window and an import lead to it."""
+    rows = [checkpoint(n, mean_return_20=float(n)) for n in range(20)]
+    shown.answer(rows)
+    cards, model = shown.page.cards, shown.model
+
+    def is_seen() -> bool:
+        at = cards.visualRect(cards.currentIndex())
+        assert shown.current is model.row
+        return cards.viewport().rect().contains(at)  # type: ignore[union-attr]
+
+    assert model.chosen == (run_id(19), "checkpoints/final.pt")
+    assert is_seen()
+    last = cards.model().rowCount() - 1  # type: ignore[union-attr]
+    cards.setCurrentIndex(model.cards.index(last, 0))
+    assert is_seen()
+    shown.page.resize(700, 420)
+    QApplication.processEvents()
+    assert is_seen()
+    shown.page.order.setCurrentIndex(1)
+    shown.page.order.activated.emit(1)
+    assert is_seen()
+    model.expect(run_id(30))
+    model.take_runs([run_id(30)], [checkpoint(30, mean_return_20=500.0)])
+    assert model.chosen == (run_id(30), "checkpoints/final.pt")
+    assert is_seen()
+
+
 def test_without_a_checkpoint_the_page_says_how_to_get_one(qtbot: QtBot, shown: Shown) -> None:
     """And leads there."""
     wanted = QSignalSpy(shown.page.train_wanted)

@@ -262,6 +262,22 @@ def test_the_episode_is_in_sight_when_its_list_was_read_later(client: DesktopCli
     assert listed.table.viewport().rect().contains(listed.table.visualRect(index))  # type: ignore[union-attr]
 
 
+def test_the_episode_stays_in_sight_above_its_branches(qtbot: QtBot, client: DesktopClient) -> None:
+    """The tree appears below the list, which gets lower by it."""
+    client.window.show_page(REPLAY)
+    client.episodes.show_run(RUN, client.store.runs.get(RUN))
+    old = episode_rows()[0]
+    many = [old.model_copy(update={"episode": n, "start_seq": n}) for n in range(100, 200)]
+    client.episodes.take(RUN, many, is_all=True)
+    client.player.open(EpisodeAddress(RUN, 1, 0, 100), "CartPole-v1")
+    table = client.window.replay.list.table
+    before = table.height()
+    client._on_tick(client.store.take_runs([branch(5, 0, 12, episode=100)]))
+    qtbot.waitUntil(lambda: table.height() < before)
+    place = table.visualRect(table.currentIndex())
+    assert table.viewport().rect().contains(place)  # type: ignore[union-attr]
+
+
 def test_while_it_is_rebuilt_the_page_says_how_far(client: DesktopClient) -> None:
     """Progress in words and as a bar; without episodes it says what to do."""
     client.window.show_page(REPLAY)

@@ -248,7 +248,7 @@ class Wiring(QObject):
         is_left = not shown and self.window.page != WATCH
         if is_left and parts.play.is_played and parts.play.person_acts:
             parts.say(
-                tr("The play stands still while it is not shown, and ends after a minute."),
+                tr("Play paused; it ends in a minute."),
                 tr("Back to the play"),
                 lambda: self.window.show_page(WATCH),
             )

@@ -45,8 +45,8 @@ class ActorRows(QWidget):
                 widget.setParent(None)
                 widget.deleteLater()
         if model.is_training:
-            for place, (_, name) in enumerate(trainings):
-                self._layout.addWidget(self._card(place, name))
+            for place, (_, title) in enumerate(trainings):
+                self._layout.addWidget(self._card(place, title))
         else:
             for place, actor in enumerate(model.draft.actors):
                 self._layout.addWidget(self._actor_card(place, actor, paths[place]))

@@ -1,8 +1,10 @@
-"""Base classes of widgets: one that reports its visibility, and one with a tool tip for each place."""
+"""What several pages share: reported visibility, a tool tip for each place, a row in sight, a list next to a panel."""
 
-from PyQt6.QtCore import QEvent, QPointF, pyqtSignal
-from PyQt6.QtGui import QHelpEvent, QHideEvent, QShowEvent
-from PyQt6.QtWidgets import QFrame, QToolTip, QWidget
+from PyQt6.QtCore import QEvent, QPoint, QPointF, QRect, pyqtSignal
+from PyQt6.QtGui import QHelpEvent, QHideEvent, QResizeEvent, QShowEvent
+from PyQt6.QtWidgets import QAbstractItemView, QFrame, QHBoxLayout, QToolTip, QVBoxLayout, QWidget
+
+from mosaic_gui.views.text import frame
 
 
 class VisibilityFrame(QFrame):
@@ -32,3 +34,24 @@ class PaintedWidget(QWidget):
             QToolTip.showText(event.globalPos(), self.words_at(QPointF(event.pos())), self)
             return True
         return super().event(event)
+
+
+def was_in_sight(view: QAbstractItemView, event: QResizeEvent | None) -> bool:
+    """Whether the current row of a list was in sight before the list got another size."""
+    rect = view.visualRect(view.currentIndex())
+    return event is not None and QRect(QPoint(), event.oldSize()).intersects(rect)
+
+
+def list_and_panel(rows: QWidget, side: QWidget) -> QWidget:
+    """A list in a panel, and a panel of what is chosen on its right."""
+    panel = frame("panel")
+    inside = QVBoxLayout(panel)
+    inside.setContentsMargins(1, 1, 1, 1)
+    inside.addWidget(rows)
+    made = QWidget()
+    columns = QHBoxLayout(made)
+    columns.setContentsMargins(0, 0, 0, 0)
+    columns.setSpacing(12)
+    columns.addWidget(panel, 1)
+    columns.addWidget(side)
+    return made

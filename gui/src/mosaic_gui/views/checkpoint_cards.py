@@ -16,10 +16,11 @@ from PyQt6.QtWidgets import QAbstractItemView
 from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_gui.state import run_row
 from mosaic_gui.state.card_layout import CARD_HEIGHT, GAP, MARGIN, Arrow, CardLayout
-from mosaic_gui.state.checkpoint_list import address_of
+from mosaic_gui.state.checkpoint_list import CheckpointAddress, address_of
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.current import on_theme
 from mosaic_gui.viewmodels.checkpoints import CheckpointsModel
+from mosaic_gui.views.bases import was_in_sight
 from mosaic_gui.views.card_painter import CardLook, CardPainter
 
 _ACTIONS = QAbstractItemView.CursorAction
@@ -49,6 +50,8 @@ class CheckpointCardView(QAbstractItemView):
         self._model, self._cards = model, model.cards
         self._layout = CardLayout()
         self._hovered: int | None = None
+        self._marked: CheckpointAddress | None = None
+        """The chosen checkpoint, as it was marked last."""
         self._recolour()
         on_theme(self, self._recolour)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -62,8 +65,16 @@ class CheckpointCardView(QAbstractItemView):
             viewport.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setModel(self._cards)
         self._cards.modelReset.connect(self._on_reset)
+        model.changed.connect(self._on_changed)
         model.tags_changed.connect(self._repaint)
         self._on_reset()
+
+    def show_chosen(self) -> None:
+        """Mark the card of the chosen checkpoint, and bring it into sight."""
+        number = self._cards.place_of(self._model.chosen)
+        if number is not None:
+            self._mark(number)
+            self.scrollTo(self._cards.index(number, 0))
 
     def act(self) -> None:
         """Fold or show more at the current entry, or play its checkpoint."""
@@ -142,8 +153,11 @@ class CheckpointCardView(QAbstractItemView):
             bar.setSingleStep((CARD_HEIGHT + GAP) // 3)
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
+        was_seen = was_in_sight(self, event)
         super().resizeEvent(event)
         self._arrange()
+        if was_seen:
+            self.scrollTo(self.currentIndex())
 
     def paintEvent(self, event: QPaintEvent | None) -> None:
         viewport = self.viewport()
@@ -176,7 +190,8 @@ class CheckpointCardView(QAbstractItemView):
         if current.isValid():
             entry = self._cards.entries[current.row()]
             if isinstance(entry, CheckpointRow):
-                self._model.choose(address_of(entry))
+                self._marked = address_of(entry)
+                self._model.choose(self._marked)
 
     def viewportEvent(self, event: QEvent | None) -> bool:
         if event is not None and event.type() in _POINTED:
@@ -234,12 +249,20 @@ class CheckpointCardView(QAbstractItemView):
             bar.setValue(place)
         return True
 
+    def _on_changed(self) -> None:
+        """Follow the choice where it was made elsewhere: of the first card, or of an imported checkpoint."""
+        if self._model.chosen != self._marked:
+            self.show_chosen()
+
     def _on_reset(self) -> None:
-        """Other cards; what is in sight stays there while further pages come."""
+        """Other cards; what is in sight stays there while further pages come, unless another card was chosen."""
         bar = self.verticalScrollBar()
         place = bar.value() if bar is not None else 0
         self._hovered = None
         self._arrange()
+        if self._model.chosen != self._marked:
+            self.show_chosen()
+            return
         number = self._cards.place_of(self._model.chosen)
         if number is not None:
             self._mark(number)

@@ -17,7 +17,7 @@ from mosaic_gui.state.checkpoint_list import CardChoice, CardOrder
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.checkpoints import CheckpointsModel, ImportQuestion
-from mosaic_gui.views.bases import VisibilityFrame
+from mosaic_gui.views.bases import VisibilityFrame, list_and_panel
 from mosaic_gui.views.checkpoint_cards import CheckpointCardView
 from mosaic_gui.views.checkpoint_side import CheckpointSide
 from mosaic_gui.views.command import named_shortcut
@@ -69,7 +69,7 @@ class CheckpointsPage(VisibilityFrame):
         self.importing = button(tr("Import"), "quiet", "checkpoints.import")
         self._strip = self._make_strip()
         self._stack = QStackedWidget()
-        self._filled = self._make_filled()
+        self._filled = list_and_panel(self.cards, self.side)
         self._empty, self._other = self._make_empty(), self._make_other()
         for part in (self._filled, self._empty, self._other):
             self._stack.addWidget(part)
@@ -191,7 +191,8 @@ class CheckpointsPage(VisibilityFrame):
         self.search.textChanged.connect(self._on_words)
         self.search.left.connect(self.cards.setFocus)
         self.choices.chosen.connect(model.show_choice)
-        self.order.activated.connect(lambda n: model.sort(str(self.order.itemData(n))))
+        self.choices.chosen.connect(self.cards.show_chosen)
+        self.order.activated.connect(self._on_order)
         self.check.clicked.connect(model.check_shown)
         self._cancel.clicked.connect(model.cancel)
         self.importing.clicked.connect(self._choose_file)
@@ -234,22 +235,13 @@ class CheckpointsPage(VisibilityFrame):
         self._model.search(words)
         self.cards.scrollToTop()
 
+    def _on_order(self, number: int) -> None:
+        self._model.sort(str(self.order.itemData(number)))
+        self.cards.show_chosen()
+
     def _show_all(self) -> None:
         self.search.clear()
         self.choices.choose(CardChoice.ALL)
-
-    def _make_filled(self) -> QWidget:
-        panel = frame("panel")
-        inside = QVBoxLayout(panel)
-        inside.setContentsMargins(1, 1, 1, 1)
-        inside.addWidget(self.cards)
-        made = QWidget()
-        columns = QHBoxLayout(made)
-        columns.setContentsMargins(0, 0, 0, 0)
-        columns.setSpacing(12)
-        columns.addWidget(panel, 1)
-        columns.addWidget(self.side)
-        return made
 
     def _make_strip(self) -> QWidget:
         made = QWidget()

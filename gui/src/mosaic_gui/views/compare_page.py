@@ -155,7 +155,7 @@ class ComparePage(VisibilityFrame):
         column.addWidget(self.kind)
         inside = inside_of_scroll()
         scrolled = QVBoxLayout(inside)
-        scrolled.setContentsMargins(0, 0, 4, 0)
+        scrolled.setContentsMargins(0, 0, 0, 0)
         scrolled.setSpacing(8)
         scrolled.addWidget(self.actors)
         scrolled.addWidget(self.groups)

@@ -19,6 +19,7 @@ from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.apply import ui_font
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.episodes import COLUMNS, EpisodesModel
+from mosaic_gui.views.bases import was_in_sight
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
 ROW_HEIGHT = 28
@@ -248,7 +249,7 @@ class EpisodeListView(QWidget):
         return made
 
     def _make_table(self) -> QTableView:
-        table = QTableView()
+        table = _EpisodeTable()
         table.setObjectName("replay.episode_table")
         table.setAccessibleName(tr("Episodes of the run"))
         table.setModel(self._model)
@@ -337,3 +338,13 @@ def episode_words(address: EpisodeAddress, *, with_env: bool, with_attempt: bool
     if with_attempt:
         parts.append(tr("attempt {n}", n=address.attempt))
     return " · ".join(parts)
+
+
+class _EpisodeTable(QTableView):
+    """Keeps the selected row in sight when it gets lower: the tree of branches comes below it."""
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        was_seen = was_in_sight(self, event)
+        super().resizeEvent(event)
+        if was_seen:
+            self.scrollTo(self.currentIndex())

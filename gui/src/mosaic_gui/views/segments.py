@@ -1,7 +1,8 @@
 """A row of exclusive choices."""
 
 from PyQt6.QtCore import pyqtSignal
-from PyQt6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QSizePolicy
+from PyQt6.QtGui import QFont, QFontMetrics
+from PyQt6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QSizePolicy
 
 from mosaic_gui.views.text import button
 
@@ -28,6 +29,7 @@ class Segments(QFrame):
             choice = button(word, "segment", f"{name}.{key}")
             choice.setCheckable(True)
             choice.setChecked(n == 0)
+            _make_room(choice)
             self._group.addButton(choice, n)
             layout.addWidget(choice)
         self._group.idClicked.connect(lambda n: self.chosen.emit(self._keys[n]))
@@ -49,3 +51,13 @@ class Segments(QFrame):
         for name, made in zip(self._keys, self._group.buttons(), strict=True):
             made.setChecked(name == key)
         self._group.setExclusive(True)
+
+
+def _make_room(choice: QPushButton) -> None:
+    """Make a choice as wide as its word is once it is chosen, in a bolder face."""
+    choice.ensurePolished()
+    bold = QFont(choice.font())
+    bold.setWeight(QFont.Weight.DemiBold)
+    word = choice.text()
+    more = QFontMetrics(bold).horizontalAdvance(word) - choice.fontMetrics().horizontalAdvance(word)
+    choice.setMinimumWidth(choice.sizeHint().width() + max(0, more))

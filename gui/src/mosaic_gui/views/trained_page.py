@@ -6,6 +6,7 @@ from PyQt6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.trained import TrainedModel
+from mosaic_gui.views.bases import list_and_panel
 from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.how_it_acts import HowItActs
 from mosaic_gui.views.plain_table import PlainTable
@@ -28,7 +29,7 @@ class TrainedPage(QWidget):
         self.table = PlainTable(model.rows, "trained.runs")
         self.table.setAccessibleName(tr("Trained runs"))
         self._parts = QStackedWidget()
-        self._parts.addWidget(self._filled())
+        self._parts.addWidget(list_and_panel(self.table, self._side()))
         self._parts.addWidget(self._empty())
         head = QHBoxLayout()
         head.setSpacing(10)
@@ -62,19 +63,6 @@ class TrainedPage(QWidget):
         if row is not None:
             self.table.mark(row)
         self._explain()
-
-    def _filled(self) -> QWidget:
-        runs = frame("panel")
-        inside = QVBoxLayout(runs)
-        inside.setContentsMargins(1, 1, 1, 1)
-        inside.addWidget(self.table)
-        made = QWidget()
-        columns = QHBoxLayout(made)
-        columns.setContentsMargins(0, 0, 0, 0)
-        columns.setSpacing(12)
-        columns.addWidget(runs, 1)
-        columns.addWidget(self._side())
-        return made
 
     def _side(self) -> QWidget:
         self.how = HowItActs(self._model, "trained")
