@@ -13,6 +13,8 @@ from mosaic_contracts.checkpoint_words import MAX_CHECKPOINT_BYTES
 from mosaic_contracts.compat import Self
 
 PIECE_BYTES = 2**20
+# O_NONBLOCK: a FIFO that took the file's place would wait for a writer. O_BINARY: Windows would change line ends.
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _UNSENT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 """Control characters, and what Python makes of bytes that are no text."""
 _KINDS = {
@@ -40,8 +42,7 @@ class CheckpointUpload:
         """Name of the file, as it is sent: no text can hold some names that a disk can."""
         _require_file(path)
         try:
-            # Not blocking: a FIFO that took the file's place would wait for a writer.
-            self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            self._fd = os.open(path, _READ)
         except OSError as error:
             raise FileUnusable(f"{path} cannot be read: {error.strerror}.") from error
         self._size = os.fstat(self._fd).st_size
