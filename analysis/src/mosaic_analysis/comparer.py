@@ -6,11 +6,11 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Thread, main_thread
 from typing import NoReturn
 
 from pydantic import ValidationError
 
+from mosaic_base.input_end import interrupt_at_end_of_input
 from mosaic_client import Client, ClientError, MosaicProblem, connect
 from mosaic_client.comparing.evaluating import ActorEvaluation, started_runs
 from mosaic_client.comparing.policies import PolicyComparison
@@ -32,6 +32,8 @@ _EVERY_S = 0.2
 
 def main() -> None:
     """Make one comparison. A fault is one line with `problem` on stdout and exit code 1."""
+    # a window that a script started in the background has given it SIGINT ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     folder = Path()
     try:
@@ -41,9 +43,6 @@ def main() -> None:
         stack = order.stack
         with connect(stack.url, token=stack.token, ca_file=stack.ca_file) as client:
             _compare(client, order.comparison, folder)
-    except MosaicProblem as error:
-        found = error.problem
-        _fail(f"{found.title.rstrip('.')}. {found.detail}".strip())
     except ClientError as problem:
         _fail(str(problem))
     except OSError as error:
@@ -59,15 +58,8 @@ def _read_order() -> ComparisonOrder:
     except ValidationError as error:
         sys.stderr.write(f"A ComparisonOrder is expected on standard input: {error}\n")
         sys.exit(_USAGE)
-    Thread(target=_watch_input, name="input", daemon=True).start()
+    interrupt_at_end_of_input()
     return order
-
-
-def _watch_input() -> None:
-    """Interrupt the comparison when standard input is closed: nobody waits for it any more."""
-    while os.read(sys.stdin.fileno(), 1024):
-        pass
-    signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)
 
 
 def _compare(client: Client, asked: PolicyOrder | TrainingOrder, folder: Path) -> None:

@@ -3,12 +3,12 @@
 import os
 import signal
 import sys
-from threading import Thread, main_thread
 from types import FrameType
 from typing import NoReturn
 
 from pydantic import ValidationError
 
+from mosaic_base.input_end import interrupt_at_end_of_input
 from mosaic_client import Client, ClientError, MosaicProblem, connect
 from mosaic_contracts.exports import (
     DatasetExport,
@@ -35,8 +35,7 @@ def main() -> None:
         with connect(stack.url, token=stack.token, ca_file=stack.ca_file) as client:
             say(_made(client, order.export, ProgressTalk()))
     except MosaicProblem as error:
-        found = error.problem
-        _fail(f"{found.title.rstrip('.')}. {found.detail}".strip(), found.code)
+        _fail(str(error), error.problem.code)
     except (ExportProblem, ClientError) as problem:
         _fail(str(problem))
     except OSError as error:
@@ -52,15 +51,8 @@ def _read_order() -> ExportOrder:
     except ValidationError as error:
         sys.stderr.write(f"An ExportOrder is expected on standard input: {error}\n")
         sys.exit(_USAGE)
-    Thread(target=_watch_input, name="input", daemon=True).start()
+    interrupt_at_end_of_input()
     return order
-
-
-def _watch_input() -> None:
-    """Interrupt the export when standard input is closed: nobody waits for it any more."""
-    while os.read(sys.stdin.fileno(), 1024):
-        pass
-    signal.pthread_kill(main_thread().ident or 0, signal.SIGTERM)
 
 
 def _made(

@@ -147,9 +147,8 @@ def _started(
 
 
 def _problem_text(error: MosaicProblem) -> str:
-    found = error.problem
-    lines = [f"{found.title.rstrip('.')}. {found.detail}".strip()]
-    for field in found.fields:
+    lines = [str(error)]
+    for field in error.problem.fields:
         message = str(field.get("message", ""))
         if message not in lines[0]:
             lines.append(f"{field.get('where')}: {message}")
