@@ -1,9 +1,7 @@
 """Writes recorded episodes as a Minari dataset (Younis et al., Minari, 2024)."""
 
 import copy
-import os
 import shutil
-import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -16,24 +14,22 @@ from gymnasium.envs.registration import EnvSpec
 from minari.data_collector import EpisodeBuffer
 from minari.dataset.minari_storage import MinariStorage
 
-from mosaic_base.atomic import ABANDONED_S
 from mosaic_client import Client
 from mosaic_contracts import VERSION
 from mosaic_contracts.exports import (
-    UNFINISHED,
     DatasetExport,
     DatasetReport,
     ExportPhase,
     ExportProgress,
     dataset_name,
     datasets_folder,
-    unfinished_dataset,
 )
 from mosaic_exporter.episodes import RecordedEpisode, Selection, whole_episodes
 from mosaic_exporter.errors import ExportProblem
 from mosaic_exporter.rebuilt import RebuiltEpisodes
 from mosaic_exporter.spaces import collected, environment_spaces, space_of, value_of
 from mosaic_exporter.talk import Progress
+from mosaic_exporter.unfinished import unfinished_folder
 
 
 def make_dataset(client: Client, export: DatasetExport, progress: Progress) -> DatasetReport:
@@ -64,7 +60,7 @@ def make_dataset(client: Client, export: DatasetExport, progress: Progress) -> D
             f"The Minari dataset {report.name} exists ({target}). Use another name or version."
         )
     config = next(iter(client.each_event(export.run_id, types=["config"])), {}).get("data", {})
-    part = _unfinished(target)
+    part = unfinished_folder(target)
     try:
         writer = DatasetWriter(part / "data", _environment_spec(config))
         with closing(_episodes(client, export, progress, report)) as episodes:
@@ -227,14 +223,3 @@ def _environment_spec(config: Mapping[str, Any]) -> EnvSpec | None:
     if isinstance(limit, int):
         spec.max_episode_steps = limit
     return spec
-
-
-def _unfinished(target: Path) -> Path:
-    """Return a hidden folder next to the target. One that a killed process left is removed."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beginning = f".{target.name}."
-    for entry in target.parent.iterdir():
-        is_ours = entry.name.startswith(beginning) and entry.name.endswith(UNFINISHED)
-        if is_ours and entry.lstat().st_mtime < time.time() - ABANDONED_S:
-            shutil.rmtree(entry, ignore_errors=True)
-    return unfinished_dataset(target, os.getpid())

@@ -1,8 +1,7 @@
 """Writes a run's metrics, configuration and hyperparameters as a TensorBoard event file, with step and wall time."""
 
-import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,10 @@ from mosaic_contracts.exports import (
     ExportPhase,
     ExportProgress,
 )
+from mosaic_contracts.runs import MetricName
 from mosaic_exporter.errors import ExportProblem
 from mosaic_exporter.talk import Progress
+from mosaic_exporter.unfinished import unfinished_folder
 
 _PAGE = 1_000
 _SUFFIX = ".mosaic"
@@ -39,28 +40,33 @@ def make_event_file(client: Client, export: EventFileExport, progress: Progress)
     target = Path(export.target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ExportProblem(f"{target} exists and is not empty. Name a new folder.")
-    names = client.metrics(export.run_id)
-    if not names:
+    metrics = client.metrics(export.run_id)
+    if not metrics:
         raise ExportProblem(f"Run {export.run_id} has recorded no metric.")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+    draft = unfinished_folder(target)
     try:
-        points = _write(client, export.run_id, draft, sum(one.points for one in names), progress)
+        points = _write(client, export.run_id, draft, metrics, progress)
         if target.exists():
             target.rmdir()
         draft.rename(target)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
-    return EventFileReport(folder=str(target), points=points, metrics=len(names))
+    return EventFileReport(folder=str(target), points=points, metrics=len(metrics))
 
 
-def _write(client: Client, run_id: str, folder: Path, total: int, progress: Progress) -> int:
-    count = 0
+def _write(
+    client: Client,
+    run_id: str,
+    folder: Path,
+    metrics: Sequence[MetricName],
+    progress: Progress,
+) -> int:
+    count, total = 0, sum(one.points for one in metrics)
     with SummaryWriter(str(folder), filename_suffix=_SUFFIX) as writer:
         for event in _events(client, run_id):
             if event["type"] == "config":
-                _write_config(writer, client, run_id, event)
+                _write_config(writer, metrics, event)
                 continue
             writer.add_scalar(
                 event["name"], float(event["value"]), event["step"] or 0, walltime=event["t"]
@@ -79,10 +85,9 @@ def _events(client: Client, run_id: str) -> Iterator[dict[str, Any]]:
 
 
 def _write_config(
-    writer: SummaryWriter, client: Client, run_id: str, event: dict[str, Any]
+    writer: SummaryWriter, metrics: Sequence[MetricName], event: dict[str, Any]
 ) -> None:
     config = event["data"]
     writer.add_text(CONFIG_TAG, config_table(config), 0, walltime=event["t"])
-    metrics = {one.name: 0.0 for one in client.metrics(run_id)}
-    for summary in hparams(hyperparameters(config), metrics):
+    for summary in hparams(hyperparameters(config), {one.name: 0.0 for one in metrics}):
         writer.file_writer.add_summary(summary, None, event["t"])
