@@ -1,10 +1,12 @@
 """`checkpoints` against a double of the gateway; tests/e2e has it on a real stack."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic, strict
 
+OTHER = RUN_ID[:-1] + "W"
 ROW: dict[str, Any] = {
     "run_id": RUN_ID,
     "run_name": "a",
@@ -68,3 +70,15 @@ def test_verify_names_what_differs(mosaic: Mosaic, answers: Answers) -> None:
     code, out, _ = mosaic("checkpoints", "verify", f"{RUN_ID}/checkpoints/best.pt", "--json")
     assert (code, strict(out)) == (0, [ROW])
     assert answers.last("POST").query == {"path": ["checkpoints/best.pt"]}
+
+
+def test_the_export_of_a_play_is_that_of_its_training(
+    mosaic: Mosaic, answers: Answers, tmp_path: Path
+) -> None:
+    """`last` may be a play, which has no checkpoints; and the file has a name that every system takes."""
+    spec = RUN["spec"] | {"kind": "play", "parent": OTHER}
+    answers[OF_RUN] = RUN | {"name": "try: a/b", "spec": spec}
+    answers[f"/api/v1/runs/{OTHER}/checkpoints/export"] = {}
+    code, _, err = mosaic("checkpoints", "export", f"{RUN_ID}/best", "-o", str(tmp_path))
+    assert (code, err) == (0, f"{tmp_path / 'try-a-b-best.zip'}: 2 B\n")
+    assert (tmp_path / "try-a-b-best.zip").read_bytes() == b"{}"

@@ -14,15 +14,12 @@ CHECKPOINT = "checkpoint"
 def find_checkpoint(stack: StackConnection, run: light.RunFields, text: str) -> str:
     """Path of a run's checkpoint by what a person calls it; of `best` and `last` the stack knows the path.
 
-    A run that plays has none of its own: those of its parent are meant.
-
     Raises:
         NothingFound: it has none that is called so.
     """
     if text in (BEST, LAST):
         return text
-    trained = run.spec.parent if run.spec.kind.plays else None
-    run_id = trained or run.run_id
+    run_id = run_with_checkpoints(run)
     announced = reading.artifacts(stack, run_id)
     known = [row for row in announced if row.kind == CHECKPOINT and row.exists]
     for row in known:
@@ -32,6 +29,11 @@ def find_checkpoint(stack: StackConnection, run: light.RunFields, text: str) -> 
     hint = did_you_mean(text, [PurePosixPath(path).stem for path in paths])
     has = f"It has: {', '.join(paths[-5:])}." if paths else "It has none."
     raise NothingFound(f"{run_id} has no checkpoint {text!r}. {hint} {has}".replace("  ", " "))
+
+
+def run_with_checkpoints(run: light.RunFields) -> str:
+    """Id of the run that is meant where a run's checkpoints are: a run that plays has none, but its parent has."""
+    return (run.spec.parent if run.spec.kind.plays else None) or run.run_id
 
 
 def _names(row: light.ArtifactFields) -> set[str]:

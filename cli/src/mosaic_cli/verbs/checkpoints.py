@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
-from mosaic_cli.checkpoint_names import find_checkpoint
+from mosaic_cli.checkpoint_names import find_checkpoint, run_with_checkpoints
 from mosaic_cli.errors import FileProblem
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, out, say
@@ -25,6 +25,8 @@ from mosaic_client import light, reading
 from mosaic_client.call import QueryValue
 from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts.checkpoint_words import CheckpointState
+from mosaic_contracts.choices import LAST
+from mosaic_contracts.file_names import checkpoint_zip_name
 
 UNKNOWN = "unknown"
 
@@ -216,17 +218,17 @@ def export_checkpoint(
     text, _, path = checkpoint.partition("/")
     with open_client() as client:
         run = find_run(client, text)
+        run_id = run_with_checkpoints(run)
         wanted = find_checkpoint(client, run, path) if path else None
-        stem = PurePosixPath(wanted or "last").stem
         target = output or Path()
         if target.is_dir():
-            target /= f"{run.name}-{stem}.zip".replace("/", "-")
+            target /= checkpoint_zip_name(run.name, run.run_id, wanted or LAST)
         try:
-            written = client.export_checkpoint(run.run_id, wanted, target)
+            written = client.export_checkpoint(run_id, wanted, target)
         except OSError as error:
             raise FileProblem(f"{target} cannot be written ({error.strerror}).") from error
     if json:
-        emit({"run_id": run.run_id, "file": str(target.absolute()), "bytes": written})
+        emit({"run_id": run_id, "file": str(target.absolute()), "bytes": written})
     else:
         say(f"{target}: {size(written)}")
 

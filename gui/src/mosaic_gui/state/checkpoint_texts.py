@@ -3,16 +3,16 @@
 import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from mosaic_contracts.checkpoint_words import RECENT_EPISODES, CheckpointMark, CheckpointState
 from mosaic_contracts.checkpoints import CheckpointEvaluation, CheckpointRow
+from mosaic_contracts.file_names import checkpoint_zip_name
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import wording
 from mosaic_gui.state.checkpoint_list import address_of
 from mosaic_gui.state.language import mark, tr, tr_mark
-from mosaic_gui.state.run_files import name_part, start_parameter
+from mosaic_gui.state.run_files import start_parameter
 
 EVALUATED_EPISODES, EVALUATED_SEED = 20, 1
 """Episodes of an evaluation, and seed of the first one; each next one has the next. As on the command line."""
@@ -100,8 +100,7 @@ def file_name(row: CheckpointRow) -> str:
 
 def export_name(row: CheckpointRow) -> str:
     """Name of the zip that an export writes."""
-    stem = PurePosixPath(row.path).stem
-    return f"{name_part(row.run_name) or row.run_id}-{name_part(stem)}.zip"
+    return checkpoint_zip_name(row.run_name, row.run_id, row.path)
 
 
 def step_text(row: CheckpointRow) -> str:

@@ -1,10 +1,10 @@
 """Files of a run: possible actions on each, and its local name."""
 
-import re
 from collections.abc import Container
 from pathlib import Path
 
 from mosaic_contracts.clips import CLIP_KIND
+from mosaic_contracts.file_names import MOST_NAME, fitting, name_part
 from mosaic_contracts.runs import ArtifactRow, RunView
 from mosaic_contracts.worker import CHECKPOINT_MARK, Algorithm
 from mosaic_gui.state import wording
@@ -12,9 +12,6 @@ from mosaic_gui.state.language import tr
 
 CHECKPOINT = "checkpoint"
 _VIDEO_ENDINGS = (".mp4", ".gif", ".webm", ".mkv", ".avi")
-_UNFIT = re.compile(r"[^\w.+-]+", re.ASCII)
-_MOST_NAME = 90
-"""Characters of each half: file systems take 255 bytes."""
 
 
 def start_parameter(algorithm: Algorithm | None) -> str:
@@ -57,13 +54,8 @@ def play_obstacle(file: ArtifactRow | None, algorithm: Algorithm | None) -> str:
 
 def local_name(run: RunView, file: ArtifactRow) -> str:
     """A name in a folder of files from many runs: the run's, then the file's own."""
-    name = _UNFIT.sub("-", file.path.rpartition("/")[2])[-_MOST_NAME:]
+    name = fitting(file.path.rpartition("/")[2])[-MOST_NAME:]
     return f"{name_part(run.name) or run.run_id}-{name}"
-
-
-def name_part(text: str) -> str:
-    """A text as part of a file's name; empty: nothing of it can be."""
-    return _UNFIT.sub("-", text).strip("-.")[:_MOST_NAME]
 
 
 def is_video(file: ArtifactRow | None) -> bool:

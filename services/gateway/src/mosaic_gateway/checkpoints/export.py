@@ -16,6 +16,7 @@ from mosaic_contracts.checkpoint_words import EXPORT_FACTS, REASON_BEST, Checkpo
 from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.choices import BEST, LAST
 from mosaic_contracts.exported import ExportedCheckpoint
+from mosaic_contracts.file_names import checkpoint_zip_name
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_gateway.checkpoints.registry import CheckpointRegistry
@@ -62,7 +63,7 @@ class CheckpointExporter:
         except BaseException:
             os.close(file.fd)
             raise
-        name = f"{row.run_name}-{PurePosixPath(row.path).stem}.zip".replace("/", "-")
+        name = checkpoint_zip_name(row.run_name, row.run_id, row.path)
         headers = {
             "Content-Disposition": disposition(name),
             "X-Content-Type-Options": "nosniff",
