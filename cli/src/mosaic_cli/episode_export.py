@@ -1,6 +1,7 @@
 """Exports by the exporter: steps or a video of an episode, a Minari dataset, a TensorBoard event file."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,8 +116,8 @@ def write_event_file(client: "Client", run: light.RunFields, output: Path | None
     export = EventFileExport(run_id=run.run_id, target=str(target.absolute()))
     made = run_exporter(client, export, {ExportPhase.READING: "Writing metrics"}).events
     if made is not None:
-        values = plural(made.points, "value")
-        say(f"{values} of {plural(made.metrics, 'metric')} written: tensorboard --logdir {target}")
+        values, where = plural(made.points, "value"), shlex.quote(str(target))
+        say(f"{values} of {plural(made.metrics, 'metric')} written: tensorboard --logdir {where}")
 
 
 def write_dataset(

@@ -32,6 +32,6 @@ def _found(client: Client, wish: ActorWish) -> ActorWish:
         return wish
     run = find_run(client, wish.run)
     path = wish.checkpoint
-    if path is not None and not client.run(run.run_id).spec.kind.plays:
+    if path is not None and not run.spec.kind.plays:
         path = find_checkpoint(client, run, path)
     return wish.model_copy(update={"run": run.run_id, "checkpoint": path})
