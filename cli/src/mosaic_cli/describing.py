@@ -1,5 +1,6 @@
 """Writes `verb_words.py` from the verbs themselves: `python -m mosaic_cli.describing`. A test holds the two equal."""
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,11 @@ _KINDS = {
 }
 """What is completed, by the name of a parameter."""
 _HELP = ("--help", "-h")
+_WIDTH = 85
+"""Characters of options in a line."""
 _HEAD = '''"""The words of every verb. Made by `python -m mosaic_cli.describing`; do not edit."""
 
-from mosaic_cli.verb_shape import Words
+from mosaic_cli.verb_shape import Words, kinds
 
 '''
 
@@ -98,8 +101,15 @@ def _call(words: Words) -> str:
     for field in words._fields[1:]:
         value = getattr(words, field)
         if value != words._field_defaults[field]:
-            given.append(f"{field}={value!r}")
+            given.append(f"{field}={_written(value) if isinstance(value, dict) else repr(value)}")
     return f"Words({', '.join(given)})"
+
+
+def _written(options: dict[str, str]) -> str:
+    """A call of `kinds` in lines that fit."""
+    words = " ".join(f"{name}={kind}" if kind else name for name, kind in options.items())
+    lines = textwrap.wrap(words, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return f"kinds({' '.join(repr(line + ' ') for line in lines)})"
 
 
 if __name__ == "__main__":

@@ -31,3 +31,8 @@ class Words(NamedTuple):
     """Whether the last argument may be repeated."""
     verbs: "Mapping[str, Words]" = _NO_VERBS
     """Verbs of its own."""
+
+
+def kinds(text: str) -> Mapping[str, str]:
+    """Kinds of the values behind options, written in a line: `--json --seed=any`."""
+    return dict(word.partition("=")[::2] for word in text.split())

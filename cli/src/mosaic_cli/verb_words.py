@@ -1,943 +1,425 @@
 """The words of every verb. Made by `python -m mosaic_cli.describing`; do not edit."""
 
-from mosaic_cli.verb_shape import Words
+from mosaic_cli.verb_shape import Words, kinds
 
 WORDS: dict[str, Words] = {
     "demo": Words(
         "Train a real agent (PPO on CartPole-v1) and show what was recorded; takes about a minute.",
-        options={
-            "--steps": "any",
-            "--seed": "any",
-            "--record": "|metrics|episodes|replay|full",
-            "--json": "",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds(
+            "--steps=any --seed=any --record=|metrics|episodes|replay|full --json --help -h "
+        ),
     ),
     "run": Words(
         "Start a run and follow it: WORKER ALGORITHM ENVIRONMENT, or -f SPEC.yaml with further options.",
-        options={
-            "--seed": "any",
-            "-s": "any",
-            "--steps": "any",
-            "--record": "|metrics|episodes|replay|full",
-            "--wall-time": "any",
-            "--restart": "|never|on_interrupt",
-            "--name": "any",
-            "--cpus": "any",
-            "--gpus": "any",
-            "--gpu-memory-mb": "any",
-            "--note": "any",
-            "--priority": "any",
-            "--hold": "",
-            "--consent": "any",
-            "--file": "any",
-            "-f": "any",
-            "--detach": "",
-            "-d": "",
-            "--dry-run": "",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
-        repeated={
-            "--param": "any",
-            "-p": "any",
-            "--tag": "any",
-            "-t": "any",
-            "--secret": "any",
-            "--set": "any",
-        },
+        options=kinds(
+            "--seed=any -s=any --steps=any --record=|metrics|episodes|replay|full --wall-time=any "
+            "--restart=|never|on_interrupt --name=any --cpus=any --gpus=any --gpu-memory-mb=any "
+            "--note=any --priority=any --hold --consent=any --file=any -f=any --detach -d "
+            "--dry-run --json --url=any --token-file=any --ca-file=any --help -h "
+        ),
+        repeated=kinds("--param=any -p=any --tag=any -t=any --secret=any --set=any "),
         arguments=("worker", "any", "any"),
     ),
     "play": Words(
         "Play an environment yourself, or show what a run has learned, as a new run with every step recorded.",
-        options={
-            "--episodes": "any",
-            "-n": "any",
-            "--seed": "any",
-            "-s": "any",
-            "--environment": "any",
-            "-e": "any",
-            "--pace": "any",
-            "--record": "|metrics|episodes|replay|full",
-            "--detach": "",
-            "-d": "",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
-        repeated={"--param": "any", "-p": "any"},
+        options=kinds(
+            "--episodes=any -n=any --seed=any -s=any --environment=any -e=any --pace=any "
+            "--record=|metrics|episodes|replay|full --detach -d --json --url=any --token-file=any "
+            "--ca-file=any --help -h "
+        ),
+        repeated=kinds("--param=any -p=any "),
         arguments=("run", "any"),
     ),
     "evaluate": Words(
         "Evaluate what a run has learned: mean return with its standard error, and every return.",
-        options={
-            "--episodes": "any",
-            "-n": "any",
-            "--seed": "any",
-            "-s": "any",
-            "--environment": "any",
-            "-e": "any",
-            "--sampled": "",
-            "--random": "",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds(
+            "--episodes=any -n=any --seed=any -s=any --environment=any -e=any --sampled --random "
+            "--json --url=any --token-file=any --ca-file=any --help -h "
+        ),
         arguments=("run", "any"),
     ),
     "fork": Words(
         "Go on from a step of a recorded episode: you, the same policy, or another checkpoint.",
-        options={
-            "--episode": "|best|worst|median|last",
-            "-e": "|best|worst|median|last",
-            "--step": "any",
-            "-k": "any",
-            "--with": "any",
-            "-w": "any",
-            "--env": "any",
-            "--attempt": "any",
-            "--seed": "any",
-            "-s": "any",
-            "--episodes": "any",
-            "-n": "any",
-            "--pace": "any",
-            "--detach": "",
-            "-d": "",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds(
+            "--episode=|best|worst|median|last -e=|best|worst|median|last --step=any -k=any "
+            "--with=any -w=any --env=any --attempt=any --seed=any -s=any --episodes=any -n=any "
+            "--pace=any --detach -d --json --url=any --token-file=any --ca-file=any --help -h "
+        ),
         arguments=("run",),
     ),
     "compare": Words(
         "Compare policies in episodes with the same seeds: paired differences with intervals.",
-        options={
-            "--episodes": "any",
-            "-n": "any",
-            "--seed": "any",
-            "-s": "any",
-            "--environment": "any",
-            "-e": "any",
-            "--again": "",
-            "--training": "",
-            "--output": "any",
-            "-o": "any",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
-        repeated={"--tag": "any", "-t": "any", "--threshold": "any", "--score-range": "any"},
+        options=kinds(
+            "--episodes=any -n=any --seed=any -s=any --environment=any -e=any --again --training "
+            "--output=any -o=any --json --url=any --token-file=any --ca-file=any --help -h "
+        ),
+        repeated=kinds("--tag=any -t=any --threshold=any --score-range=any "),
         arguments=("any",),
         endless=True,
     ),
     "reproduce": Words(
         "Run a training once more, and say whether it did the same: identical, statistically the same, or different.",
-        options={
-            "--with": "any",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--with=any --json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
     ),
     "up": Words(
         "Start the stack: broker, recorder, scheduler and gateway.",
-        options={
-            "--detach": "",
-            "-d": "",
-            "--port": "any",
-            "--broker-port": "any",
-            "--json": "",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--detach -d --port=any --broker-port=any --json --help -h "),
     ),
     "down": Words(
         "Take the stack down. Live runs continue unless --stop-runs is given; replays and TensorBoards end.",
-        options={"--stop-runs": "", "--json": "", "--help": "", "-h": ""},
+        options=kinds("--stop-runs --json --help -h "),
     ),
     "status": Words(
         "Show the state of the stack and its services; of a stack elsewhere, what its gateway reports.",
-        options={
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
     ),
     "ps": Words(
         "List runs, newest first. A filter with several values matches any of them; tags must all match.",
-        options={
-            "--text": "any",
-            "--parent": "run",
-            "--deleted": "",
-            "--sort": "|created|started|ended|name|steps|episodes|last_return|best_return|mean_return",
-            "--asc": "",
-            "--limit": "any",
-            "-n": "any",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
-        repeated={
-            "--state": "|queued|starting|running|stopping|succeeded|failed|crashed|cancelled|timed_out|interrupted",
-            "-s": "|queued|starting|running|stopping|succeeded|failed|crashed|cancelled|timed_out|interrupted",
-            "--worker": "worker",
-            "--algorithm": "any",
-            "-a": "any",
-            "--environment": "any",
-            "-e": "any",
-            "--kind": "|train|evaluate|play|sweep|replay|dashboard|import",
-            "--tag": "any",
-            "-t": "any",
-        },
+        options=kinds(
+            "--text=any --parent=run --deleted "
+            "--sort=|created|started|ended|name|steps|episodes|last_return|best_return|mean_return "
+            "--asc --limit=any -n=any --json --url=any --token-file=any --ca-file=any --help -h "
+        ),
+        repeated=kinds(
+            "--state=|queued|starting|running|stopping|succeeded|failed|crashed|cancelled|timed_out|interrupted "
+            "-s=|queued|starting|running|stopping|succeeded|failed|crashed|cancelled|timed_out|interrupted "
+            "--worker=worker --algorithm=any -a=any --environment=any -e=any "
+            "--kind=|train|evaluate|play|sweep|replay|dashboard|import --tag=any -t=any "
+        ),
     ),
     "show": Words(
         "Show one run: state and cause, figures, telemetry, where its files lie.",
-        options={
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
     ),
     "logs": Words(
         "Print the output of a run's worker. Progress bars are collapsed to their last state.",
-        options={
-            "--follow": "",
-            "-f": "",
-            "--tail": "any",
-            "-n": "any",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds(
+            "--follow -f --tail=any -n=any --json --url=any --token-file=any --ca-file=any --help "
+            "-h "
+        ),
         arguments=("run",),
     ),
     "events": Words(
         "Print stored events in order; with -f also new ones as they happen.",
-        options={
-            "--follow": "",
-            "-f": "",
-            "--types": "any",
-            "-t": "any",
-            "--limit": "any",
-            "-n": "any",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds(
+            "--follow -f --types=any -t=any --limit=any -n=any --json --url=any --token-file=any "
+            "--ca-file=any --help -h "
+        ),
         arguments=("run",),
     ),
     "episodes": Words(
         "List episodes with length and return: the newest, in the order in which they began.",
-        options={
-            "--limit": "any",
-            "-n": "any",
-            "--all": "",
-            "-a": "",
-            "--oldest": "",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds(
+            "--limit=any -n=any --all -a --oldest --json --url=any --token-file=any --ca-file=any "
+            "--help -h "
+        ),
         arguments=("run",),
     ),
     "metrics": Words(
         "List a run's metrics, or show the curve of one.",
-        options={
-            "--buckets": "any",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--buckets=any --json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run", "any"),
     ),
     "beliefs": Words(
         "Show, step by step, what an agent believed and intended, which plan it followed and how sure it was.",
-        options={
-            "--episode": "any",
-            "-e": "any",
-            "--env": "any",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds(
+            "--episode=any -e=any --env=any --json --url=any --token-file=any --ca-file=any --help "
+            "-h "
+        ),
         arguments=("run",),
     ),
     "watch": Words(
         "Open the window at a running run: what its environment shows, as it acts.",
-        options={
-            "--env": "any",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--env=any --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
     ),
     "replay": Words(
         "Rebuild a recorded episode in a fresh process and show it in the window.",
-        options={
-            "--episode": "|best|worst|median|last",
-            "-e": "|best|worst|median|last",
-            "--env": "any",
-            "--attempt": "any",
-            "--verify": "",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds(
+            "--episode=|best|worst|median|last -e=|best|worst|median|last --env=any --attempt=any "
+            "--verify --json --url=any --token-file=any --ca-file=any --help -h "
+        ),
         arguments=("run",),
     ),
     "tensorboard": Words(
         "Open TensorBoard with these runs in the browser.",
-        options={
-            "--no-open": "",
-            "--stop": "",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds(
+            "--no-open --stop --json --url=any --token-file=any --ca-file=any --help -h "
+        ),
         arguments=("run",),
         endless=True,
     ),
     "export": Words(
         "Write the events of a run as JSON lines or Parquet, its metrics for TensorBoard, or an episode as a video.",
-        options={
-            "--jsonl": "",
-            "--parquet": "",
-            "--mp4": "",
-            "--gif": "",
-            "--tensorboard": "",
-            "--minari": "any",
-            "--output": "any",
-            "-o": "any",
-            "--types": "any",
-            "-t": "any",
-            "--episode": "|best|worst|median|last",
-            "-e": "|best|worst|median|last",
-            "--episodes": "any",
-            "--allow-unverified": "",
-            "--env": "any",
-            "--attempt": "any",
-            "--speed": "any",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds(
+            "--jsonl --parquet --mp4 --gif --tensorboard --minari=any --output=any -o=any "
+            "--types=any -t=any --episode=|best|worst|median|last -e=|best|worst|median|last "
+            "--episodes=any --allow-unverified --env=any --attempt=any --speed=any --url=any "
+            "--token-file=any --ca-file=any --help -h "
+        ),
         arguments=("run",),
     ),
     "artifacts": Words(
         "List the files that a run announced: checkpoints, videos, TensorBoard.",
-        options={
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
     ),
     "download": Words(
         "Fetch a file of a run. An interrupted download resumes where it stopped.",
-        options={
-            "--output": "any",
-            "-o": "any",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds(
+            "--output=any -o=any --json --url=any --token-file=any --ca-file=any --help -h "
+        ),
         arguments=("run", "any"),
     ),
     "link": Words(
         "Print a temporary link to a file, for a browser or a player.",
-        options={
-            "--for": "any",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--for=any --json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run", "any"),
     ),
     "top": Words(
         "Show CPU, memory, disk and GPU of the stack's machine, and what each run uses; Ctrl-C ends it.",
-        options={
-            "--every": "any",
-            "--once": "",
-            "-1": "",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds(
+            "--every=any --once -1 --json --url=any --token-file=any --ca-file=any --help -h "
+        ),
     ),
     "gpus": Words(
         "Show the GPUs, the runs that have leased them, and other users.",
-        options={
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
     ),
     "stop": Words(
         "Ask a run to stop at its next safe point. A run that has ended is not changed.",
-        options={
-            "--all": "",
-            "--wait": "",
-            "-w": "",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--all --wait -w --json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
     ),
     "retry": Words(
         "Start a new run with the spec of an earlier one, which becomes its parent, and follow it.",
-        options={
-            "--detach": "",
-            "-d": "",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--detach -d --json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
     ),
     "resume": Words(
         "Start a new run from the newest checkpoint of an ended one, with the remaining steps, and follow it.",
-        options={
-            "--detach": "",
-            "-d": "",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--detach -d --json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
     ),
     "clone": Words(
         "Start a copy of an earlier run with changed options, and follow it.",
-        options={
-            "--seed": "any",
-            "-s": "any",
-            "--steps": "any",
-            "--record": "|metrics|episodes|replay|full",
-            "--wall-time": "any",
-            "--restart": "|never|on_interrupt",
-            "--name": "any",
-            "--cpus": "any",
-            "--gpus": "any",
-            "--gpu-memory-mb": "any",
-            "--note": "any",
-            "--priority": "any",
-            "--hold": "",
-            "--consent": "any",
-            "--environment": "any",
-            "-e": "any",
-            "--algorithm": "any",
-            "-a": "any",
-            "--detach": "",
-            "-d": "",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
-        repeated={
-            "--param": "any",
-            "-p": "any",
-            "--tag": "any",
-            "-t": "any",
-            "--secret": "any",
-            "--set": "any",
-        },
+        options=kinds(
+            "--seed=any -s=any --steps=any --record=|metrics|episodes|replay|full --wall-time=any "
+            "--restart=|never|on_interrupt --name=any --cpus=any --gpus=any --gpu-memory-mb=any "
+            "--note=any --priority=any --hold --consent=any --environment=any -e=any "
+            "--algorithm=any -a=any --detach -d --json --url=any --token-file=any --ca-file=any "
+            "--help -h "
+        ),
+        repeated=kinds("--param=any -p=any --tag=any -t=any --secret=any --set=any "),
         arguments=("run",),
     ),
     "tag": Words(
         "Add, remove or show the tags of a run. `./mosaic ps --tag TAG` finds runs by them.",
-        options={
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
-        repeated={"--remove": "any", "-r": "any"},
+        options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
+        repeated=kinds("--remove=any -r=any "),
         arguments=("run", "any"),
         endless=True,
     ),
     "note": Words(
         "Write or show your note on a run.",
-        options={
-            "--clear": "",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--clear --json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run", "any"),
     ),
     "rm": Words(
         "Archive ended runs: hide them, and delete them after a day. `restore` brings one back until then.",
-        options={
-            "--now": "",
-            "--yes": "",
-            "-y": "",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--now --yes -y --json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
         endless=True,
     ),
     "restore": Words(
         "Restore deleted runs. `./mosaic ps --deleted` lists them.",
-        options={
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
         endless=True,
     ),
     "check": Words(
         "Show what `run` would start and what is missing; starts nothing.",
-        options={
-            "--seed": "any",
-            "-s": "any",
-            "--steps": "any",
-            "--record": "|metrics|episodes|replay|full",
-            "--wall-time": "any",
-            "--restart": "|never|on_interrupt",
-            "--name": "any",
-            "--cpus": "any",
-            "--gpus": "any",
-            "--gpu-memory-mb": "any",
-            "--note": "any",
-            "--priority": "any",
-            "--hold": "",
-            "--consent": "any",
-            "--file": "any",
-            "-f": "any",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
-        repeated={
-            "--param": "any",
-            "-p": "any",
-            "--tag": "any",
-            "-t": "any",
-            "--secret": "any",
-            "--set": "any",
-        },
+        options=kinds(
+            "--seed=any -s=any --steps=any --record=|metrics|episodes|replay|full --wall-time=any "
+            "--restart=|never|on_interrupt --name=any --cpus=any --gpus=any --gpu-memory-mb=any "
+            "--note=any --priority=any --hold --consent=any --file=any -f=any --json --url=any "
+            "--token-file=any --ca-file=any --help -h "
+        ),
+        repeated=kinds("--param=any -p=any --tag=any -t=any --secret=any --set=any "),
         arguments=("worker", "any", "any"),
     ),
     "preflight": Words(
         "Show whether a run would start now, line by line: worker, plan, cores, disk, broker, secrets, consent.",
-        options={
-            "--seed": "any",
-            "-s": "any",
-            "--steps": "any",
-            "--record": "|metrics|episodes|replay|full",
-            "--wall-time": "any",
-            "--restart": "|never|on_interrupt",
-            "--name": "any",
-            "--cpus": "any",
-            "--gpus": "any",
-            "--gpu-memory-mb": "any",
-            "--note": "any",
-            "--priority": "any",
-            "--hold": "",
-            "--consent": "any",
-            "--file": "any",
-            "-f": "any",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
-        repeated={
-            "--param": "any",
-            "-p": "any",
-            "--tag": "any",
-            "-t": "any",
-            "--secret": "any",
-            "--set": "any",
-        },
+        options=kinds(
+            "--seed=any -s=any --steps=any --record=|metrics|episodes|replay|full --wall-time=any "
+            "--restart=|never|on_interrupt --name=any --cpus=any --gpus=any --gpu-memory-mb=any "
+            "--note=any --priority=any --hold --consent=any --file=any -f=any --json --url=any "
+            "--token-file=any --ca-file=any --help -h "
+        ),
+        repeated=kinds("--param=any -p=any --tag=any -t=any --secret=any --set=any "),
         arguments=("worker", "any", "any"),
     ),
     "workers": Words(
         "List the workers: what each trains on, whether it can be used now, and if not, what to do.",
-        options={
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
     ),
     "describe": Words(
         "Show the workers, the algorithms of one, or the parameters of an algorithm.",
-        options={
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("worker", "any"),
     ),
     "worker-check": Words(
         "Check a worker rule by rule: describe, check, a short training and a stop of each algorithm.",
-        options={"--steps": "any", "--json": "", "--help": "", "-h": ""},
-        repeated={"--algorithm": "any", "--only": "|check|train|stop"},
+        options=kinds("--steps=any --json --help -h "),
+        repeated=kinds("--algorithm=any --only=|check|train|stop "),
         arguments=("any",),
     ),
     "doctor": Words(
         "Check this machine and the stack; exit code 1 if a problem keeps runs from starting.",
-        options={
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
     ),
     "completion": Words(
         "Print a shell's completion function: `source <(./mosaic completion bash)`, or the same for zsh in its start file.",
-        options={"--url": "any", "--token-file": "any", "--ca-file": "any", "--help": "", "-h": ""},
+        options=kinds("--url=any --token-file=any --ca-file=any --help -h "),
         arguments=("|bash|zsh|fish",),
     ),
-    "version": Words("Print the version.", options={"--json": "", "--help": "", "-h": ""}),
+    "version": Words("Print the version.", options=kinds("--json --help -h ")),
     "checkpoints": Words(
         "List checkpoints of all runs, newest first.",
-        options={
-            "--text": "any",
-            "--sort": "|date|step|return",
-            "--asc": "",
-            "--limit": "any",
-            "-n": "any",
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
-        repeated={
-            "--environment": "any",
-            "-e": "any",
-            "--algorithm": "any",
-            "-a": "any",
-            "--worker": "worker",
-            "--run": "run",
-        },
+        options=kinds(
+            "--text=any --sort=|date|step|return --asc --limit=any -n=any --json --url=any "
+            "--token-file=any --ca-file=any --help -h "
+        ),
+        repeated=kinds(
+            "--environment=any -e=any --algorithm=any -a=any --worker=worker --run=run "
+        ),
         verbs={
             "verify": Words(
                 "Hash checkpoints again and say which differ from what their runs recorded. Exit code 7 if one does.",
-                options={
-                    "--json": "",
-                    "--url": "any",
-                    "--token-file": "any",
-                    "--ca-file": "any",
-                    "--help": "",
-                    "-h": "",
-                },
+                options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
                 arguments=("any",),
             ),
             "import": Words(
                 "Import a file as a checkpoint, which then plays, evaluates and trains on like any other.",
-                options={
-                    "--worker": "worker",
-                    "--algorithm": "any",
-                    "-a": "any",
-                    "--environment": "any",
-                    "-e": "any",
-                    "--name": "any",
-                    "--json": "",
-                    "--url": "any",
-                    "--token-file": "any",
-                    "--ca-file": "any",
-                    "--help": "",
-                    "-h": "",
-                },
-                repeated={"--tag": "any"},
+                options=kinds(
+                    "--worker=worker --algorithm=any -a=any --environment=any -e=any --name=any --json "
+                    "--url=any --token-file=any --ca-file=any --help -h "
+                ),
+                repeated=kinds("--tag=any "),
                 arguments=("any",),
             ),
             "export": Words(
                 "Write a checkpoint with its facts to a zip, for `checkpoints import` on another stack.",
-                options={
-                    "--output": "any",
-                    "-o": "any",
-                    "--json": "",
-                    "--url": "any",
-                    "--token-file": "any",
-                    "--ca-file": "any",
-                    "--help": "",
-                    "-h": "",
-                },
+                options=kinds(
+                    "--output=any -o=any --json --url=any --token-file=any --ca-file=any --help -h "
+                ),
                 arguments=("any",),
             ),
         },
     ),
     "queue": Words(
         "Manage the runs that wait. Without a verb they are listed.",
-        options={
-            "--json": "",
-            "--url": "any",
-            "--token-file": "any",
-            "--ca-file": "any",
-            "--help": "",
-            "-h": "",
-        },
+        options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
         verbs={
             "list": Words(
                 "List the runs that wait, in the order in which they will start.",
-                options={
-                    "--json": "",
-                    "--url": "any",
-                    "--token-file": "any",
-                    "--ca-file": "any",
-                    "--help": "",
-                    "-h": "",
-                },
+                options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
             ),
             "hold": Words(
                 "Hold waiting runs: they do not start until you release them.",
-                options={
-                    "--json": "",
-                    "--url": "any",
-                    "--token-file": "any",
-                    "--ca-file": "any",
-                    "--help": "",
-                    "-h": "",
-                },
+                options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
                 arguments=("run",),
                 endless=True,
             ),
             "release": Words(
                 "Release held runs: they start when it is their turn.",
-                options={
-                    "--json": "",
-                    "--url": "any",
-                    "--token-file": "any",
-                    "--ca-file": "any",
-                    "--help": "",
-                    "-h": "",
-                },
+                options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
                 arguments=("run",),
                 endless=True,
             ),
             "priority": Words(
                 "Set the priority of a run that waits.",
-                options={
-                    "--json": "",
-                    "--url": "any",
-                    "--token-file": "any",
-                    "--ca-file": "any",
-                    "--help": "",
-                    "-h": "",
-                },
+                options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
                 arguments=("run", "any"),
             ),
             "move": Words(
                 "Move a waiting run right before or after another one, whose priority it takes over.",
-                options={
-                    "--before": "run",
-                    "--after": "run",
-                    "--json": "",
-                    "--url": "any",
-                    "--token-file": "any",
-                    "--ca-file": "any",
-                    "--help": "",
-                    "-h": "",
-                },
+                options=kinds(
+                    "--before=run --after=run --json --url=any --token-file=any --ca-file=any --help -h "
+                ),
                 arguments=("run",),
             ),
         },
     ),
     "secret": Words(
         "Store, list and delete secrets: values that runs receive as files and that are never shown.",
-        options={"--url": "any", "--token-file": "any", "--ca-file": "any", "--help": "", "-h": ""},
+        options=kinds("--url=any --token-file=any --ca-file=any --help -h "),
         verbs={
             "set": Words(
                 "Store a secret. Its value is asked for, or read from stdin if that is no terminal.",
-                options={
-                    "--json": "",
-                    "--url": "any",
-                    "--token-file": "any",
-                    "--ca-file": "any",
-                    "--help": "",
-                    "-h": "",
-                },
+                options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
                 arguments=("any",),
             ),
             "ls": Words(
                 "List the names of the secrets; their values are never shown.",
-                options={
-                    "--json": "",
-                    "--url": "any",
-                    "--token-file": "any",
-                    "--ca-file": "any",
-                    "--help": "",
-                    "-h": "",
-                },
+                options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
             ),
             "rm": Words(
                 "Delete a secret. Runs that have it keep it; waiting runs that need it will not start.",
-                options={
-                    "--json": "",
-                    "--url": "any",
-                    "--token-file": "any",
-                    "--ca-file": "any",
-                    "--help": "",
-                    "-h": "",
-                },
+                options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
                 arguments=("any",),
             ),
         },
     ),
     "xmpp": Words(
         "Manage the XMPP server over which agents talk to each other.",
-        options={"--help": "", "-h": ""},
+        options=kinds("--help -h "),
         verbs={
             "up": Words(
                 "Start the server, now and whenever this machine's stack starts. If no stack is up, start one too.",
-                options={"--json": "", "--help": "", "-h": ""},
+                options=kinds("--json --help -h "),
             ),
             "down": Words(
                 "Stop the server; the rest of the stack stays up. Runs whose agents talk continue without it.",
-                options={"--json": "", "--help": "", "-h": ""},
+                options=kinds("--json --help -h "),
             ),
             "status": Words(
                 "Show the state of the server: exit code 0 if it is up, 3 if there is none, else 6.",
-                options={"--json": "", "--help": "", "-h": ""},
+                options=kinds("--json --help -h "),
             ),
         },
     ),
     "images": Words(
         "Manage the container images of this checkout. Without a verb they are listed.",
-        options={"--json": "", "--help": "", "-h": ""},
+        options=kinds("--json --help -h "),
         verbs={
             "list": Words(
                 "List the images that compose.yaml builds, whether they exist, and whether they match this checkout.",
-                options={"--json": "", "--help": "", "-h": ""},
+                options=kinds("--json --help -h "),
             ),
             "build": Words(
                 "Build images, one after the other, labelled with what they are built from: version, locks, sources, base.",
-                options={"--json": "", "--help": "", "-h": ""},
+                options=kinds("--json --help -h "),
                 arguments=("any",),
                 endless=True,
             ),
             "pin": Words(
                 "Pin the images that are not built here to digests: bases of the builds, and the broker.",
-                options={"--json": "", "--help": "", "-h": ""},
+                options=kinds("--json --help -h "),
             ),
             "add": Words(
                 "Build the image of a worker of your own and register it with the stack in containers, which must be up.",
-                options={"--json": "", "--help": "", "-h": ""},
+                options=kinds("--json --help -h "),
                 arguments=("any",),
             ),
             "remove": Words(
                 "Remove a worker of your own from the stack in containers. Its image and its runs stay.",
-                options={"--json": "", "--help": "", "-h": ""},
+                options=kinds("--json --help -h "),
                 arguments=("worker",),
             ),
         },
     ),
 }
-GLOBAL = Words(
-    "", options={"--url": "any", "--token-file": "any", "--ca-file": "any", "--help": "", "-h": ""}
-)
+GLOBAL = Words("", options=kinds("--url=any --token-file=any --ca-file=any --help -h "))
