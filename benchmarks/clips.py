@@ -32,7 +32,6 @@ class Training(NamedTuple):
     steps: int
     every: int
     """Distance between two episodes with a clip, so that a training makes about twenty."""
-    parameters: dict[str, Any] = {}  # noqa: RUF012 - never changed
 
 
 TRAININGS = {
@@ -47,20 +46,25 @@ TRAININGS = {
 
 
 def main() -> None:
-    """Print a line for each environment, then one for the trainings."""
+    """Print a line for each environment, then one for each training."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=4)
     parser.add_argument("--training", nargs="*", choices=TRAININGS, default=list(TRAININGS))
     parser.add_argument("--no-frames", action="store_true", help="measure the trainings alone")
     given = parser.parse_args()
     if not given.no_frames:
-        print("environment | CPU ms a frame, median | p99")
-    for name in () if given.no_frames else DRAWN:
-        spent = frame_costs(name)
-        print(f"{name} | {np.median(spent):.2f} | {np.quantile(spent, 0.99):.2f}", flush=True)
+        print_frame_costs()
     print("training | steps | clip_every | clips | CPU s a clip | CPU time with clips / without")
     for name in given.training:
         print(compare(TRAININGS[name], given.pairs), flush=True)
+
+
+def print_frame_costs() -> None:
+    """Print what a frame of a clip costs the trainer's thread."""
+    print("environment | CPU ms a frame, median | p99")
+    for name in DRAWN:
+        spent = frame_costs(name)
+        print(f"{name} | {np.median(spent):.2f} | {np.quantile(spent, 0.99):.2f}", flush=True)
 
 
 def compare(training: Training, pairs: int) -> str:
@@ -116,7 +120,6 @@ def train(training: Training, has_clips: bool) -> tuple[float, int]:
             "environment": training.environment,
             "algorithm": training.algorithm,
             "steps": training.steps,
-            "parameters": training.parameters,
             "clip_every": training.every if has_clips else None,
         }
         run_dir = make_folder(Path(folder), fields)

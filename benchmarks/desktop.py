@@ -4,7 +4,7 @@
         [--platform offscreen xcb] [--seconds S] [--events N]
 
 Method: real stacks, and the program itself (its client, window, connection) in a process of its own, offscreen and in
-a virtual X screen (needs Xvfb). `flood`: four runs tell 10,000 events/s in all, once in the mix of a training (88 %
+a virtual X screen (needs Xvfb). `flood`: four runs report 10,000 events/s in all, once in the mix of a training (88 %
 steps, which the window does not ask for) and once nothing but metrics; a picture of 400x300 in the window is to change
 60 times a second, mouse moves over a chart and keys are posted from another thread at random moments and timed until
 the widget is painted, a timer of 2 ms finds stalls of the event loop (by the wall clock and in the thread's CPU time,
@@ -87,7 +87,7 @@ def main() -> None:
             measure_start(platform)
     if "charts" in options.parts:
         for platform in platforms:
-            tell(program("desktop_charts.py", [], platform, 60))
+            report(program("desktop_charts.py", [], platform, 60))
 
 
 def measure_flood(stack: WarmStack, mix: str, platform: str, part: str, seconds: float) -> None:
@@ -96,9 +96,9 @@ def measure_flood(stack: WarmStack, mix: str, platform: str, part: str, seconds:
     with stack.reader() as reader, running(stack, reader, RUNS, RATE / RUNS, **more) as pids:
         ids = [_run_of(pid) for pid in pids["worker"]]
         before, began = reader.event_count(), time.monotonic()
-        told = client(stack.home, platform, part, ids, seconds)
+        figures = client(stack.home, platform, part, ids, seconds)
         stored = (reader.event_count() - before) / (time.monotonic() - began)
-    tell(told, mix=mix, stored_per_s=round(stored))
+    report(figures, mix=mix, stored_per_s=round(stored))
 
 
 def measure_state(stack: WarmStack, platform: str, seconds: float) -> None:
@@ -119,17 +119,17 @@ def measure_state(stack: WarmStack, platform: str, seconds: float) -> None:
         while not mosaic.run(run_id).state.is_final:
             time.sleep(POLL_S)  # the record is asked for, so that nothing live is trusted
         known = time.time()
-        told = watching.result()
+        figures = watching.result()
         took_s = mosaic.run(run_id).elapsed_s or 0.0
-    tell(
+    report(
         {
             "part": "state",
             "platform": platform,
             "stored_per_s": round(stored),
-            "shown_after_s": round(float(str(told["shown_at"])) - known, 2),
-            "behind_at_most_s": told["behind_at_most_s"],
-            "elapsed_too_long_s": round(float(str(told["elapsed_at_most_s"])) - took_s, 2),
-            "thread_cpu_percent": told["thread_cpu_percent"],
+            "shown_after_s": round(float(str(figures["shown_at"])) - known, 2),
+            "behind_at_most_s": figures["behind_at_most_s"],
+            "elapsed_too_long_s": round(float(str(figures["elapsed_at_most_s"])) - took_s, 2),
+            "thread_cpu_percent": figures["thread_cpu_percent"],
         }
     )
 
@@ -138,18 +138,18 @@ def measure_live(platform: str, seconds: float) -> None:
     """A training of CartPole, and the window that watches it."""
     with warm_stack() as stack:
         run = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=10**8)
-        tell(client(stack.home, platform, "live", [run.run_id], seconds))
+        report(client(stack.home, platform, "live", [run.run_id], seconds))
 
 
 def measure_start(platform: str) -> None:
     """The program until its first paint; the first of ten starts reads the files from the disk, and does not count."""
     with tempfile.TemporaryDirectory(prefix="mosaic-bench-") as home:
         os.environ["MOSAIC_HOME"] = home
-        told = [program("desktop_start.py", [], platform, 60) for _ in range(STARTS + 1)][1:]
+        starts = [program("desktop_start.py", [], platform, 60) for _ in range(STARTS + 1)][1:]
         del os.environ["MOSAIC_HOME"]
-    used = sorted(float(str(one["cpu_ms"])) for one in told)
+    used = sorted(float(str(one["cpu_ms"])) for one in starts)
     middle = statistics.median(used)
-    tell(
+    report(
         {
             "part": "start",
             "platform": platform,
@@ -174,10 +174,10 @@ def measure_past(parts: list[str], platforms: list[str], events: int) -> None:
             if "open" in parts:
                 # the second time the file is in the system's memory, as it is for one who works with it
                 for round_ in ("first", "again"):
-                    told = client(stack.home, platform, "open", [listed[-1]], 0)
-                    tell(told, events=events, round=round_)
+                    figures = client(stack.home, platform, "open", [listed[-1]], 0)
+                    report(figures, events=events, round=round_)
             if "list" in parts:
-                tell(client(stack.home, platform, "list", [], 0))
+                report(client(stack.home, platform, "list", [], 0))
 
 
 def client(
@@ -212,17 +212,17 @@ def screen(platform: str) -> Iterator[dict[str, str]]:
     argv = ["Xvfb", "-displayfd", str(writing), "-screen", "0", SCREEN, "-nolisten", "tcp"]
     with subprocess.Popen(argv, pass_fds=[writing], stderr=subprocess.DEVNULL) as server:
         os.close(writing)
-        with os.fdopen(reading) as told:
-            number = told.readline().strip()
+        with os.fdopen(reading) as answer:
+            number = answer.readline().strip()
         try:
             yield {"QT_QPA_PLATFORM": "xcb", "DISPLAY": f":{number}"}
         finally:
             server.terminate()
 
 
-def tell(told: dict[str, object], **more: object) -> None:
+def report(figures: dict[str, object], **more: object) -> None:
     """One line."""
-    print(json.dumps({**more, **told}), flush=True)
+    print(json.dumps({**more, **figures}), flush=True)
 
 
 def _run_of(pid: int) -> str:

@@ -60,10 +60,10 @@ def main() -> None:
             took = _frame_s(grid)
             if n >= WARM:
                 frames[model.grouping].append(took)
-    told: dict[str, object] = {"part": "charts", "platform": QApplication.platformName()}
+    figures: dict[str, object] = {"part": "charts", "platform": QApplication.platformName()}
     for name, times in (("each", frames[False]), ("grouped", frames[True])):
-        told |= {f"{name}_p50_ms": share(times, 0.5), f"{name}_p99_ms": share(times, 0.99)}
-    print(json.dumps(told), flush=True)
+        figures |= {f"{name}_p50_ms": share(times, 0.5), f"{name}_p99_ms": share(times, 0.99)}
+    print(json.dumps(figures), flush=True)
 
 
 def _frame_s(grid: ChartGrid) -> float:

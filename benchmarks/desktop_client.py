@@ -30,7 +30,7 @@ WAIT_S = 120.0
 SETTLE_S = 5.0
 LOOK_S = 5.0
 WHEEL_STEPS = 400
-Told = dict[str, Any]
+Figures = dict[str, Any]
 
 
 def main() -> None:
@@ -56,10 +56,10 @@ def main() -> None:
         lambda: client.run_list.is_read and bool(warm), "the list is read, and the program is warm"
     )
     pulse = Pulse()
-    told = PARTS[options.part](client, pulse, options.runs, options.seconds)
+    figures = PARTS[options.part](client, pulse, options.runs, options.seconds)
     pulse.stop()
     platform = QApplication.platformName()
-    print(json.dumps({"part": options.part, "platform": platform, **told}), flush=True)
+    print(json.dumps({"part": options.part, "platform": platform, **figures}), flush=True)
     client.close()
     client.window.deleteLater()
     app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
@@ -86,7 +86,7 @@ def pass_time(seconds: float) -> None:
     wait(lambda: time.monotonic() > end, "time", seconds + WAIT_S)
 
 
-def flood(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) -> Told:
+def flood(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) -> Figures:
     """Four runs that stream: frames, input, the longest stall; then a stop."""
     client.navigator.open_runs(runs)
     charts = client.window.watch.charts
@@ -103,9 +103,9 @@ def flood(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) 
     began = time.perf_counter()
     pass_time(seconds)
     took = time.perf_counter() - began
-    told = {
-        **view.told(),
-        **pulse.told(),
+    figures = {
+        **view.figures(),
+        **pulse.figures(),
         "events_to_the_window_per_s": round((_count(client) - events) / took),
         "chart_redraws_per_s": round(redraws.count / took, 1),
         "mouse_to_painted_p50_ms": share(mouse.lags, 0.5),
@@ -115,9 +115,9 @@ def flood(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) 
     }
     mouse.stop()
     if keys is not None:
-        told["key_to_painted_p99_ms"] = share(keys.lags, 0.99)
+        figures["key_to_painted_p99_ms"] = share(keys.lags, 0.99)
         keys.stop()
-    return {**told, **_stop(client, runs)}
+    return {**figures, **_stop(client, runs)}
 
 
 def _key_probe(client: DesktopClient) -> InputProbe | None:
@@ -146,7 +146,7 @@ def _count(client: DesktopClient) -> int:
     return total
 
 
-def _stop(client: DesktopClient, runs: list[str]) -> Told:
+def _stop(client: DesktopClient, runs: list[str]) -> Figures:
     """From the click to the word on the button, and to the stack's answer."""
     button = client.window.watch.stop
     began = time.perf_counter()
@@ -161,7 +161,7 @@ def _stop(client: DesktopClient, runs: list[str]) -> Told:
     }
 
 
-def state(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) -> Told:
+def state(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) -> Figures:
     """A run that ends while its metrics flood in: when its badge says so, by the wall clock."""
     client.navigator.open_runs(runs)
     pulse.begin()
@@ -178,7 +178,7 @@ def state(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) 
 
     wait(is_shown, "the end is shown", seconds + WAIT_S)
     shown_at = time.time()
-    used = pulse.told()["thread_cpu_percent"]
+    used = pulse.figures()["thread_cpu_percent"]
     wait(lambda: client.store.followed[runs[0]].ended, "all events are here", WAIT_S)
     return {
         "shown_at": shown_at,
@@ -188,7 +188,7 @@ def state(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) 
     }
 
 
-def opening(client: DesktopClient, pulse: Pulse, runs: list[str], _seconds: float) -> Told:
+def opening(client: DesktopClient, pulse: Pulse, runs: list[str], _seconds: float) -> Figures:
     """A run of millions of events: from the wish to the first curve on the screen, and to the last."""
     painted: list[float] = []
     grid = client.window.watch.charts
@@ -211,7 +211,7 @@ def opening(client: DesktopClient, pulse: Pulse, runs: list[str], _seconds: floa
     return {
         "first_curve_painted_ms": round(1000 * first),
         "all_curves_painted_ms": round(1000 * whole),
-        **pulse.told(),
+        **pulse.figures(),
         "allocated_mib": round(allocated_mib()),
     }
 
@@ -230,7 +230,7 @@ def _when_whole(client: DesktopClient, run_id: str, began: float) -> float:
     return time.perf_counter() - began
 
 
-def listing(client: DesktopClient, pulse: Pulse, _runs: list[str], _seconds: float) -> Told:
+def listing(client: DesktopClient, pulse: Pulse, _runs: list[str], _seconds: float) -> Figures:
     """A list of thousands under the wheel, from one end to the other and back."""
     client.window.show_page(RUNS)
     table = client.window.runs.table
@@ -264,11 +264,11 @@ def listing(client: DesktopClient, pulse: Pulse, _runs: list[str], _seconds: flo
         "frame_p50_ms": share(frames, 0.5),
         "frame_p99_ms": share(frames, 0.99),
         "frame_cpu_p99_ms": share(cpu, 0.99),
-        **pulse.told(),
+        **pulse.figures(),
     }
 
 
-def memory(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) -> Told:
+def memory(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) -> Figures:
     """Memory of its own while runs stream, a look every 5 s: over time, and the slope of the second half."""
     pulse.stop()  # what it keeps would grow with time, too
     client.navigator.open_runs(runs)
@@ -300,7 +300,7 @@ def _slope(looks: list[tuple[float, float]]) -> float:
     return above / below if below else 0.0
 
 
-def live(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) -> Told:
+def live(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) -> Figures:
     """Live frames of a training: from the moment before the worker draws to the end of the painting."""
     client.navigator.open_runs(runs)
     stage, model = client.window.watch.stage, client.stage
@@ -314,22 +314,22 @@ def live(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) -
 
     stage.canvas.painted.connect(on_painted)
     wait(lambda: bool(delays), "the first frame")
-    told: Told = {}
+    figures: Figures = {}
     pulse.begin()
     for way in ("as drawing permits", "smooth"):
         model.set_smooth(way == "smooth")
         pass_time(SETTLE_S)
         delays.clear()
         pass_time(seconds)
-        told[way] = {
+        figures[way] = {
             "painted_per_s": round(len(delays) / seconds, 1),
             "drawn_to_painted_p50_ms": share(delays, 0.5),
             "drawn_to_painted_p99_ms": share(delays, 0.99),
         }
-    return told
+    return figures
 
 
-PARTS: dict[str, Callable[[DesktopClient, Pulse, list[str], float], Told]] = {
+PARTS: dict[str, Callable[[DesktopClient, Pulse, list[str], float], Figures]] = {
     "flood": flood,
     "list": listing,
     "live": live,

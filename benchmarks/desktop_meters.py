@@ -49,7 +49,7 @@ class Pulse(QObject):
         self.cpu.append(now[1] - self._last[1])
         self._last = now
 
-    def told(self) -> dict[str, float]:
+    def figures(self) -> dict[str, float]:
         """Longest stall and how much of the thread was used."""
         return {
             "longest_stall_ms": share(self.wall, 1.0),
@@ -86,7 +86,7 @@ class FrameView(QWidget):
         painter.end()
         self.painted.append(time.perf_counter())
 
-    def told(self) -> dict[str, float]:
+    def figures(self) -> dict[str, float]:
         """Frames a second, and the longest a picture stood still."""
         gaps = np.diff(self.painted).tolist()
         span = self.painted[-1] - self.painted[0]
