@@ -96,9 +96,10 @@ class ImportFolder:
         self.run.rename(self._target)
         sync_folder(self._target.parent)
 
-    def withdraw(self) -> None:
-        """Remove the run's folder again: its run was not added."""
+    def discard(self) -> None:
+        """Remove everything, also the run's folder: its run is not added."""
         shutil.rmtree(self._target, ignore_errors=True)
+        self.close()
 
     def close(self) -> None:
         """Remove what is left here."""
@@ -114,15 +115,18 @@ def sweep(home: Path, is_known: Callable[[str], bool]) -> int:
     """
     folder = home / IMPORTS_DIR
     found = [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
+    removed = 0
     for path in found:
         if path.is_symlink() or _RUN_ID.fullmatch(path.name) is None:
             get_log().warning("import.unknown_folder", folder=str(path))
             continue
         begun = ImportFolder(home, path.name)
-        if not is_known(path.name):
-            begun.withdraw()
-        begun.close()
-    return len(found)
+        if is_known(path.name):
+            begun.close()
+        else:
+            begun.discard()
+        removed += 1
+    return removed
 
 
 def names(home: Path) -> list[str]:

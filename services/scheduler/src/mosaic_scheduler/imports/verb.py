@@ -115,23 +115,29 @@ class RunImports:
     ) -> RunRecord:
         place = ImportFolder(self._home, self._ids.next())
         try:
+            record, imported = await self._publish(place, order, asked)
+        except FileRefused as error:
+            raise problem.import_refused([_finding(error)]) from error
+        except OSError as error:
+            raise problem.folder_refused(fault_words(place.path, error)) from error
+        return await self._add(place, record, imported, key)
+
+    async def _publish(
+        self, place: ImportFolder, order: ImportOrder, asked: ImportQuery
+    ) -> tuple[RunRecord, ImportedCheckpoint]:
+        """Make the run's folder and put it in its place. After any error nothing of it stays.
+
+        A cancelled import is left to the next scheduler: a thread may still write its files.
+        """
+        try:
             imported = await self._prepare(place, order, asked)
             record = _record(place, imported)
             await asyncio.to_thread(_write, place, imported, record)
             await asyncio.to_thread(place.publish)
-        except FileRefused as error:
-            await asyncio.to_thread(place.close)
-            raise problem.import_refused([_finding(error)]) from error
-        except ProblemError:
-            await asyncio.to_thread(place.close)
+        except Exception:
+            await asyncio.to_thread(place.discard)
             raise
-        except OSError as error:
-            await asyncio.to_thread(place.close)
-            raise problem.folder_refused(fault_words(place.path, error)) from error
-        except Exception:  # a fault of ours: no upload stays until the next scheduler starts
-            await asyncio.to_thread(place.close)
-            raise
-        return await self._add(place, record, imported, key)
+        return record, imported
 
     async def _prepare(
         self, place: ImportFolder, order: ImportOrder, asked: ImportQuery
@@ -168,14 +174,12 @@ class RunImports:
         try:
             known = await self._store.insert_ended(record, nonce, imported.events(), key)
         except IdempotencyKeyReused:
-            await asyncio.to_thread(place.withdraw)
-            await asyncio.to_thread(place.close)
+            await asyncio.to_thread(place.discard)
             raise
         if known is not None:
-            await asyncio.to_thread(place.withdraw)
-        await asyncio.to_thread(place.close)
-        if known is not None:
+            await asyncio.to_thread(place.discard)
             return self._views.view(await self._store.require(known))
+        await asyncio.to_thread(place.close)
         await self._announcer.announce(record)
         return self._views.view(record)
 
