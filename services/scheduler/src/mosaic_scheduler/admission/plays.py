@@ -86,13 +86,13 @@ def _spec(
     record: RunRecord, algorithm: Algorithm, asked: PlayRequest, *, needs_gpu: bool
 ) -> dict[str, Any]:
     parameter = checkpoint_parameters(algorithm)[0]
-    run, start = record.run_id, record.run_id
+    run = start = record.run_id
+    if record.spec.kind.plays:
+        # A play has no checkpoints of its own: it shows one of another run.
+        run = record.spec.parent or record.run_id
+        start = str(record.spec.parameters.get(parameter, record.run_id))
     if asked.checkpoint is not None:
-        # a play has no checkpoints of its own: those of the run that it shows are meant
-        run = (record.spec.parent if record.spec.kind.plays else None) or run
         start = f"{run}/{asked.checkpoint}"
-    elif record.spec.kind.plays:  # once more: it has no checkpoint but the one that it began with
-        run, start = record.spec.parent or run, str(record.spec.parameters.get(parameter, run))
     spec = {
         **taken_over(record, needs_gpu=needs_gpu),
         "kind": RunKind.PLAY.value,
