@@ -132,3 +132,7 @@ class WorkerUnknown(LookupError):
 
 class WorkerUnready(RuntimeError):
     """A registered worker cannot be used now; the message says why and what to do."""
+
+
+class WorkerFailed(WorkerUnready):
+    """A worker was started and gave no answer that can be used."""

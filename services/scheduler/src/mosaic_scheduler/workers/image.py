@@ -11,7 +11,7 @@ import requests
 from docker.errors import ImageNotFound, NotFound
 
 from mosaic_contracts.stack import IMPORTS_DIR
-from mosaic_scheduler.errors import InspectionFailed, WorkerUnready
+from mosaic_scheduler.errors import WorkerFailed, WorkerUnready
 from mosaic_scheduler.executors.docker import LABEL_ROLE, LABEL_RUN, TMP
 from mosaic_scheduler.executors.engine import (
     ENGINE_AWAY,
@@ -23,7 +23,7 @@ from mosaic_scheduler.executors.engine import (
     is_answer,
 )
 from mosaic_scheduler.executors.nvidia import NO_DEVICES
-from mosaic_scheduler.workers.probe import Inspection, WorkerFailed
+from mosaic_scheduler.workers.probe import Inspection
 from mosaic_scheduler.workers.registry import ImageWorker, RegisteredWorker
 
 _MEMORY_BYTES = 4 * 2**30
@@ -63,12 +63,9 @@ class ImageAsker:
         mount = self._engine.mount(folder, f"{IMPORTS_DIR}/{inspection.run_id}", target)
         more = {"mounts": [mount], "user": f"{os.getuid()}:{os.getgid()}"}
         labels = {LABEL_RUN: inspection.run_id}
-        try:
-            return await asyncio.to_thread(
-                self._ask, worker, "inspect", inspection.payload, timeout_s, labels, more
-            )
-        except WorkerFailed as error:
-            raise InspectionFailed(str(error)) from error
+        return await asyncio.to_thread(
+            self._ask, worker, "inspect", inspection.payload, timeout_s, labels, more
+        )
 
     def close(self) -> None:
         """Let go of the engine."""

@@ -20,7 +20,7 @@ from mosaic_contracts.launch import ENV_RUN_DIR, ENV_RUN_ID
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.worker import CheckReport, InspectReport, InspectRequest, WorkerDescription
-from mosaic_scheduler.errors import InspectionFailed, WorkerUnready
+from mosaic_scheduler.errors import InspectionFailed, WorkerFailed, WorkerUnready
 from mosaic_scheduler.workers.registry import RegisteredWorker
 
 DESCRIBE_TIMEOUT_S = 90.0
@@ -82,7 +82,7 @@ class Asker(Protocol):
 
         Raises:
             WorkerUnready: the worker cannot be started.
-            InspectionFailed: it ended without an answer.
+            WorkerFailed: it ended without an answer.
         """
         ...
 
@@ -115,10 +115,7 @@ class ProcessAsker:
         run_dir = inspection.folder.parent.parent / RUNS_DIR / inspection.run_id
         marks = {ENV_RUN_ID: inspection.run_id, ENV_RUN_DIR: str(run_dir)}
         argv = [*worker.command, "inspect"]
-        try:
-            return await _ask(argv, inspection.payload, timeout_s, marks, _limit)
-        except WorkerFailed as error:
-            raise InspectionFailed(str(error)) from error
+        return await _ask(argv, inspection.payload, timeout_s, marks, _limit)
 
 
 class WorkerProbe:
@@ -177,10 +174,10 @@ class WorkerProbe:
             WorkerUnready: as `describe`.
             InspectionFailed: it came to no answer.
         """
-        answer = await self._asker.inspect(worker, inspection, INSPECT_TIMEOUT_S)
         try:
+            answer = await self._asker.inspect(worker, inspection, INSPECT_TIMEOUT_S)
             return _parse(InspectReport, answer, "inspect")
-        except WorkerUnready as error:
+        except WorkerFailed as error:
             raise InspectionFailed(str(error)) from error
 
     def has_needed_consent(self, worker: RegisteredWorker) -> bool:
@@ -202,10 +199,6 @@ class WorkerProbe:
     def _write(self, name: str) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         replace_file(self._folder / f"{name}.json", self._known[name].model_dump_json())
-
-
-class WorkerFailed(WorkerUnready):
-    """A worker was started and did not answer."""
 
 
 def _limit(pid: int) -> None:
@@ -284,4 +277,4 @@ def _parse(model: type[ModelT], answer: bytes, verb: str) -> ModelT:
     try:
         return model.model_validate(json.loads(answer))
     except ValueError as error:
-        raise WorkerUnready(f"Its `{verb}` printed an unexpected answer: {error}") from error
+        raise WorkerFailed(f"Its `{verb}` printed an unexpected answer: {error}") from error
