@@ -1,9 +1,11 @@
 """Dashboards: one for a selection, four at once, what each is given."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.records import make_record
 from tests.script_worker import script_worker
 from tests.stack import Stack, until
 
@@ -13,6 +15,7 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import DashboardOrder
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
+from mosaic_scheduler.admission.dashboards import IN_USE_S, find_unused
 
 pytestmark = [pytest.mark.broker, pytest.mark.shared_stack]
 WAITS = """\
@@ -25,9 +28,9 @@ if sys.argv[1] == "dashboard":
 """A worker that ends its trainings at once and its dashboards when it is asked to."""
 
 
-async def open_board(stack: Stack, *run_ids: str, **unused_s: float) -> RunRecord:
+async def open_board(stack: Stack, *run_ids: str) -> RunRecord:
     """Ask for a dashboard."""
-    order = DashboardOrder(dashboard={"runs": list(run_ids)}, unused_s=unused_s)
+    order = DashboardOrder(dashboard={"runs": list(run_ids)})
     return await stack.ask("dashboard", order)
 
 
@@ -80,8 +83,27 @@ async def test_one_dashboard_for_a_selection(stack: Stack) -> None:
     await stack.wait_end(other.run_id)
 
 
-async def test_the_unused_one_gives_way(stack: Stack) -> None:
-    """Four at once; a fifth waits where all are in use. Else the one that was unused for the longest time ends."""
+def test_the_unused_one_gives_way() -> None:
+    """The one that was unused for the longest time; one without a request counts from its start; none in use."""
+    now = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    ages = {"a": 7200.0, "b": 5400.0, "c": 3600.0, "new": IN_USE_S - 1}
+    living = [
+        make_record(run_id=name, created_at=now - timedelta(seconds=age))
+        for name, age in ages.items()
+    ]
+
+    def found(**unused_s: float) -> str | None:
+        record = find_unused(living, unused_s, now)
+        return None if record is None else record.run_id
+
+    assert found() == "a"
+    assert found(a=100.0, b=90.0) == "c"
+    assert found(a=100.0, b=90.0, c=80.0) == "a"
+    assert found(a=1.0, b=IN_USE_S - 1, c=5.0) is None
+
+
+async def test_a_fifth_waits_where_four_are_in_use(stack: Stack) -> None:
+    """It says so."""
     run_ids = await ended_runs(stack, MAX_DASHBOARDS + 1)
     boards = [await open_board(stack, run_id) for run_id in run_ids[:-1]]
     for board in boards:

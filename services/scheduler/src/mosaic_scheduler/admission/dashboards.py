@@ -1,6 +1,7 @@
 """New runs that serve TensorBoard for a selection of other runs."""
 
 import asyncio
+import math
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -97,20 +98,10 @@ class RunDashboards:
         ]
 
     async def _make_room(self, living: Sequence[RunRecord], unused_s: Mapping[str, float]) -> None:
-        """Stop the dashboard that was unused for the longest time if there are too many. One in use is kept."""
-        if len(living) < MAX_DASHBOARDS:
-            return
-        now = datetime.now(UTC)
-        unused = {
-            record.run_id: min(
-                unused_s.get(record.run_id, float("inf")),
-                (now - record.created_at).total_seconds(),
-            )
-            for record in living
-        }
-        oldest = max(living, key=lambda record: unused[record.run_id])
-        if unused[oldest.run_id] >= IN_USE_S:
-            await self._stop(oldest, EndCause.STOPPED_BY_USER)
+        """Stop a dashboard if there are too many. One in use is kept."""
+        found = find_unused(living, unused_s, datetime.now(UTC))
+        if found is not None and len(living) >= MAX_DASHBOARDS:
+            await self._stop(found, EndCause.STOPPED_BY_USER)
 
     async def _find_worker(self, records: Sequence[RunRecord]) -> tuple[str, WorkerDescription]:
         """The worker of a selected run that has TensorBoard, else any other one."""
@@ -128,6 +119,26 @@ class RunDashboards:
             "CleanRL's worker brings it: install that with `./mosaic sync worker_cleanrl` (in containers "
             "`./mosaic images build worker_cleanrl`). `./mosaic workers` lists the workers.",
         )
+
+
+def find_unused(
+    living: Sequence[RunRecord], unused_s: Mapping[str, float], now: datetime
+) -> RunRecord | None:
+    """The dashboard that was unused for the longest time; None: all are in use.
+
+    Args:
+        living: dashboards that have not ended.
+        unused_s: seconds since the last request, by run id, where there was one. A new dashboard is in use.
+        now: the time.
+    """
+    unused = {
+        record.run_id: min(
+            unused_s.get(record.run_id, math.inf), (now - record.created_at).total_seconds()
+        )
+        for record in living
+    }
+    oldest = max(living, key=lambda record: unused[record.run_id], default=None)
+    return oldest if oldest is not None and unused[oldest.run_id] >= IN_USE_S else None
 
 
 def _check_kinds(records: Sequence[RunRecord]) -> None:
