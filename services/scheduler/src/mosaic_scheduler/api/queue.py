@@ -38,7 +38,7 @@ class QueueMoves:
         return {"queue": (None, self.queue), "move": (MoveRequest, self.move)}
 
     async def queue(self) -> RunRecords:
-        """What waits for cores, in the order in which it will start; those that are held among them."""
+        """What waits, in the order in which it will start, without replays and dashboards, with those that are held."""
         records = [
             self._views.view(run.record)
             for run in await self._store.queued()

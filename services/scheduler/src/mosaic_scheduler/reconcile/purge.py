@@ -4,6 +4,7 @@ Each step may be done again, and the row that asks for them goes last: a kill in
 """
 
 import asyncio
+import json
 import shutil
 import sqlite3
 import time
@@ -127,10 +128,12 @@ class RunPurge:
 
 def _expire_derived(connection: sqlite3.Connection) -> None:
     now = time.time()
+    kinds = [kind.value for kind in RunKind if kind.is_derived]
     connection.execute(
-        "UPDATE runs SET purge_at = ?1 WHERE json_extract(record, '$.spec.kind') IN (?2, ?3)"
-        " AND unixepoch(json_extract(record, '$.end_recorded_at')) <= ?4 AND purge_at IS NULL",
-        (now, RunKind.REPLAY.value, RunKind.DASHBOARD.value, int(now - DERIVED_KEPT_S)),
+        "UPDATE runs SET purge_at = ?1"
+        " WHERE json_extract(record, '$.spec.kind') IN (SELECT value FROM json_each(?2))"
+        " AND unixepoch(json_extract(record, '$.end_recorded_at')) <= ?3 AND purge_at IS NULL",
+        (now, json.dumps(kinds), int(now - DERIVED_KEPT_S)),
     )
 
 
