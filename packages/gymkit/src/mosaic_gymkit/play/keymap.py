@@ -57,6 +57,7 @@ class KeyMap:
         if self._kind is None:
             name = type(self._space).__name__
             raise EnvironmentUnusable(f"Keys cannot give actions of the space {name}.")
+        self._ranges = axis_ranges(self._space)
         self.default = default_keys(env, self._fits)
         """The map of the environment without the user's changes."""
         named = _read_map(text) if text.strip() else self.default
@@ -84,7 +85,7 @@ class KeyMap:
     @property
     def axes(self) -> int:
         """Number of axes that act: the parts of a continuous action, 0 in any other space."""
-        return _size(self._space) if self._kind == "axes" else 0
+        return len(self._ranges)
 
     def read(self, named: Mapping[str, Any]) -> KeyTable:
         """Read another map for this environment, empty for its own; `use` makes it count. Raises KeyMapInvalid."""
@@ -174,7 +175,7 @@ class KeyMap:
         self._at = goal
         if axes:
             moved = np.zeros_like(goal)
-            for part, (axis, bounds) in enumerate(zip(axes, axis_ranges(space), strict=False)):
+            for part, (axis, bounds) in enumerate(zip(axes, self._ranges, strict=False)):
                 moved[part] = axis * (bounds.high if axis > 0 else -bounds.low)
             goal = np.clip(goal + moved, low, high)
         return goal.astype(space.dtype).reshape(space.shape)
