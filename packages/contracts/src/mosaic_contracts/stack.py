@@ -80,6 +80,3 @@ class StackStatus(PeerModel):
     findings: list[str] = Field(default_factory=list)
     """What is wrong and what to do, in words."""
     proxies: StackProxies = Field(default_factory=StackProxies)
-    tensorboard_url: str | None = None
-    """The stack's TensorBoard: absolute, or relative to the gateway's address. `{runs}` in it is a placeholder for the
-    ids of the runs to show, joined by `|`. None: it offers none."""
