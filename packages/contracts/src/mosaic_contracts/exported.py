@@ -11,6 +11,8 @@ from mosaic_contracts.models import PeerModel, UserModel
 from mosaic_contracts.spec import Name, ParameterValue, Tags
 
 EXPORT_FORMAT: Literal["mosaic.checkpoint"] = "mosaic.checkpoint"
+EXPORT_VERSION = 1
+"""Newest version of the facts. A stack refuses a later one."""
 
 FileName = Annotated[
     str,
@@ -41,7 +43,7 @@ class ExportedCheckpoint(PeerModel):
     """Content of `mosaic-checkpoint.json` in an exported checkpoint: what the stack knows of the file."""
 
     format: Literal["mosaic.checkpoint"] = EXPORT_FORMAT
-    version: int = 1
+    version: int = EXPORT_VERSION
     file: FileName
     """Name of the checkpoint in the zip."""
     checkpoint: CheckpointRow
@@ -52,7 +54,3 @@ class ExportedCheckpoint(PeerModel):
     """Parameters of its run, as they were asked for."""
     arguments: dict[str, Any] = Field(default_factory=dict)
     """Every argument of the algorithm with its value, as the run recorded them."""
-
-
-EXPORT_VERSION = 1
-"""Newest version of the facts. A stack refuses a later one."""
