@@ -16,12 +16,13 @@ def test_event_files_are_linked_under_the_name_of_the_run(tmp_path: Path) -> Non
     source = tmp_path / "selected"
     source.symlink_to(run)  # as the scheduler makes it; the run has not begun
     links = EventFileLinks(source, view)
-    assert not links.refresh()
+    links.refresh()
+    assert links_in(view) == {}
     first = run / "CartPole" / "events.out.tfevents.1"
     first.parent.mkdir(parents=True)
     first.write_bytes(b"1")
     (first.parent / "notes.txt").write_text("no event file")
-    assert links.refresh()
+    links.refresh()
     assert links_in(view) == {first.name: first}
     second = first.parent / "1-eval" / "events.out.tfevents.2"
     second.parent.mkdir()
@@ -34,7 +35,7 @@ def test_event_files_are_linked_under_the_name_of_the_run(tmp_path: Path) -> Non
 
 
 def test_no_link_of_a_run_is_followed(tmp_path: Path) -> None:
-    """Neither a file nor a folder that is a link, also where it takes the place of a file."""
+    """Neither a file nor a folder that is a link, also where it takes the place of a file or of the whole folder."""
     run, view, outside = tmp_path / "run", tmp_path / "view", tmp_path / "outside"
     outside.mkdir()
     secret = outside / "secret.tfevents.1"
@@ -45,10 +46,20 @@ def test_no_link_of_a_run_is_followed(tmp_path: Path) -> None:
     (run / "b.tfevents.1").symlink_to(secret)
     (run / "folder").symlink_to(outside)
     (run / "dangling.tfevents.1").symlink_to(run / "nowhere")
-    links = EventFileLinks(run, view)
+    source = tmp_path / "selected"
+    source.symlink_to(run)  # the scheduler's own
+    links = EventFileLinks(source, view)
     links.refresh()
     assert links_in(view) == {file.name: file}
     file.unlink()
     file.symlink_to(secret)
-    assert not links.refresh()
+    links.refresh()
+    assert links_in(view) == {}
+    file.unlink()
+    file.write_bytes(b"1")
+    links.refresh()
+    assert links_in(view) == {file.name: file}
+    run.rename(tmp_path / "away")
+    run.symlink_to(outside)
+    links.refresh()
     assert links_in(view) == {}

@@ -13,6 +13,8 @@ DASHBOARD_SOCKET = "control/dashboard.sock"
 """Unix socket in the folder of a dashboard, on which TensorBoard answers HTTP."""
 EVENT_FILES_DIR = "tensorboard"
 """Folder in a run's folder with its event files."""
+EVENT_FILE_MARK = "tfevents"
+"""Part of the name of every event file."""
 SELECTED_DIR = "selected"
 """Folder in a dashboard's folder: for each selected run one entry, the run's folder of event files (a link, or in a
 container a mount)."""

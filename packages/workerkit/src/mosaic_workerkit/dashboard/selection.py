@@ -9,8 +9,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-_MARK = "tfevents"
-"""Part of the name of every event file."""
+from mosaic_contracts.dashboards import EVENT_FILE_MARK
+
 _MAX_FILES = 5_000
 """Event files of one run that are shown; a run writes one for each writer and start."""
 
@@ -29,8 +29,8 @@ class EventFileLinks:
         self._linked: dict[str, str] = {}
         """Real path of each link, by its path below the target."""
 
-    def refresh(self) -> bool:
-        """Add what is new, and remove what is gone. Return whether the run has an event file."""
+    def refresh(self) -> None:
+        """Add what is new, and remove what is gone."""
         wanted = _names(dict(_event_files(self._source)))
         for name in set(self._linked) - set(wanted):
             (self._target / name).unlink(missing_ok=True)
@@ -43,7 +43,6 @@ class EventFileLinks:
             place.unlink(missing_ok=True)
             place.symlink_to(path)
             self._linked[name] = path
-        return bool(wanted)
 
 
 def _event_files(source: Path) -> Iterator[tuple[PurePosixPath, str]]:
@@ -60,7 +59,7 @@ def _event_files(source: Path) -> Iterator[tuple[PurePosixPath, str]]:
     for folder, _, names in os.walk(root, followlinks=False):
         for name in sorted(names):
             path = os.path.join(folder, name)  # noqa: PTH118 - names may be no text
-            if _MARK not in name or not _is_file(path):
+            if EVENT_FILE_MARK not in name or not _is_file(path):
                 continue
             yield PurePosixPath(os.path.relpath(path, root)), path
             count += 1

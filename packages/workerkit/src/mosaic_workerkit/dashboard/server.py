@@ -39,11 +39,7 @@ class SocketListener:
 
 
 class RequestClock:
-    """A WSGI application in front of TensorBoard's that notes when it was last used.
-
-    Args:
-        app: TensorBoard's application.
-    """
+    """Knows when a WSGI application was last used."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

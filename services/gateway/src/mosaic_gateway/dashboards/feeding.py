@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 
 from mosaic_contracts.dashboards import (
+    EVENT_FILE_MARK,
     EVENT_FILES_DIR,
     POINTS_PATH,
     PointsTaken,
@@ -24,7 +25,6 @@ from mosaic_store import Reader
 
 PAGE_EVENTS = 2_000
 _METRIC = "metric"
-_MARK = "tfevents"
 
 
 class PointFeeder:
@@ -101,7 +101,7 @@ def _read_page(
 
 def _has_event_file(folder: Path) -> bool:
     walk = os.walk(folder, followlinks=False)
-    return any(_MARK in name for _, _, names in walk for name in names)
+    return any(EVENT_FILE_MARK in name for _, _, names in walk for name in names)
 
 
 async def _ask(run_dir: Path, points: StoredPoints | None) -> dict[str, str]:
