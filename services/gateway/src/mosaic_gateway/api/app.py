@@ -70,9 +70,8 @@ def create_app(services: Services, token: str, connections: Connections | None =
     install_problem_handlers(app)
     app.include_router(stack.probes)
     api = APIRouter(prefix=PREFIX)
-    for routes in (
-        *(stack, runs, replays, dashboards, telemetry, files, checkpoints, secrets, tickets),
-    ):
+    runs_and_files = (runs, replays, dashboards, telemetry, files, checkpoints)
+    for routes in (stack, *runs_and_files, secrets, tickets):
         api.include_router(routes.router)
     api.add_api_websocket_route("/live", live)
     app.add_api_websocket_route(FRAMES_PATH, frames)

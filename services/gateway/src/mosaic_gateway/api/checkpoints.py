@@ -14,7 +14,7 @@ from mosaic_contracts.runs import RunView
 from mosaic_contracts.services import ImportOrder
 from mosaic_gateway.api.deps import KnownRun, ServicesDep, json_reply
 from mosaic_gateway.api.openapi import FILE_BODY
-from mosaic_gateway.api.runs import IdempotencyKey, created
+from mosaic_gateway.api.runs import IdempotencyKey, started
 from mosaic_gateway.checkpoints.query import CheckpointQuery
 
 router = APIRouter(tags=["checkpoints"])
@@ -80,8 +80,7 @@ async def import_checkpoint(
             asked=query.model_dump(mode="json", exclude_none=True),
             idempotency_key=idempotency_key,
         )
-        may_exist = idempotency_key is not None
-        return created(*await services.runs.start(verbs.IMPORT, order, may_exist=may_exist))
+        return await started(services, verbs.IMPORT, order)
 
 
 @router.get("/runs/{run_id}/checkpoints/export", response_class=Response, responses=_ZIP)

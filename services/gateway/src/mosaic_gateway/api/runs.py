@@ -15,6 +15,7 @@ from mosaic_contracts.services import (
     CloneOrder,
     DeleteRequest,
     ForkOrder,
+    ImportOrder,
     MoveRequest,
     NoRequest,
     PatchRequest,
@@ -31,7 +32,7 @@ from mosaic_gateway.runs.query import RunQuery
 from mosaic_gateway.services import Services
 
 router = APIRouter(tags=["runs"])
-KeyedT = TypeVar("KeyedT", SubmitRequest, CloneOrder, PlayOrder, ForkOrder)
+KeyedT = TypeVar("KeyedT", SubmitRequest, CloneOrder, PlayOrder, ForkOrder, ImportOrder)
 
 IdempotencyKey = Annotated[
     str | None, Header(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")
@@ -67,7 +68,7 @@ async def submit_run(
 ) -> Response:
     """Start a run."""
     request = SubmitRequest(spec=spec, idempotency_key=idempotency_key)
-    return await _started(services, verbs.SUBMIT, request)
+    return await started(services, verbs.SUBMIT, request)
 
 
 @router.post("/runs/check", response_model=CheckReport, openapi_extra=body_of(RunSpec))
@@ -146,7 +147,7 @@ async def clone_run(
 ) -> Response:
     """Start a new run like this one but for what is given; this one becomes its parent."""
     request = CloneOrder(run_id=run_id, clone=clone, idempotency_key=idempotency_key)
-    return await _started(services, verbs.CLONE, request)
+    return await started(services, verbs.CLONE, request)
 
 
 @router.post(
@@ -161,7 +162,7 @@ async def play_run(
 ) -> Response:
     """Start a run that shows what this one has learned; this one becomes its parent."""
     request = PlayOrder(run_id=run_id, play=play, idempotency_key=idempotency_key)
-    return await _started(services, verbs.PLAY, request)
+    return await started(services, verbs.PLAY, request)
 
 
 @router.post(
@@ -176,7 +177,7 @@ async def fork_run(
 ) -> Response:
     """Start a run that goes on from a step of one of this run's episodes; this one becomes its parent."""
     request = ForkOrder(run_id=run_id, fork=fork, idempotency_key=idempotency_key)
-    return await _started(services, verbs.FORK, request)
+    return await started(services, verbs.FORK, request)
 
 
 @router.delete("/runs/{run_id}", response_model=RunView)
@@ -194,7 +195,7 @@ async def restore_run(services: ServicesDep, run_id: RunId) -> Response:
     return json_reply(await services.runs.change(verbs.RESTORE, RunRequest(run_id=run_id)))
 
 
-async def _started(
+async def started(
     services: Services, verb: ServiceVerb[KeyedT, RunRecord], request: KeyedT
 ) -> Response:
     """Start a run; with an idempotency key it may be there already."""
