@@ -232,9 +232,8 @@ def _unpickled(file: BinaryIO, path: Path) -> Any:
         return _TensorFreeUnpickler(file).load()
     except CheckpointRefused as error:
         raise CheckpointRefused(f"{path.name} {error}") from error
-    except (
-        Exception
-    ) as error:  # the boundary to a file of unknown origin: a pickle can fail with anything
+    # The boundary to a file of unknown origin: a pickle can fail with anything.
+    except Exception as error:
         raise _PickleUnreadable(type(error).__name__) from error
 
 
