@@ -10,9 +10,10 @@ from tests.specimen import run_id
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_gui.net import backoff
 from mosaic_gui.net.api import ApiClient
-from mosaic_gui.net.download import TRIES, Download
+from mosaic_gui.net.download import Download
 from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.reply import ApiProblem
+from mosaic_gui.net.transfer import TRIES
 
 WAIT_MS = 20_000
 PATH = "checkpoints/a #1.pt"

@@ -10,6 +10,7 @@ from mosaic_gui.app.parts import ClientParts
 from mosaic_gui.app.wiring import Wiring
 from mosaic_gui.controllers.preferences import PreferenceStore
 from mosaic_gui.controllers.session import StreamSession
+from mosaic_gui.net.reply import problem_words
 from mosaic_gui.state.settings import NO_LANGUAGES
 from mosaic_gui.state.store import Changes
 from mosaic_gui.timers import interval_timer
@@ -80,7 +81,7 @@ class DesktopClient(ClientParts):
         for controller in self.attached:
             controller.consume(changes)
         for problem in changes.problems:
-            self.say(f"{problem.title.rstrip('.')}. {problem.detail}".strip())
+            self.say(problem_words(problem))
 
     def _on_machine(self, history: MachineHistory) -> None:
         self.hardware.take(history)

@@ -26,7 +26,7 @@ from mosaic_contracts.runs import ArtifactRow, ReplayEntry
 from mosaic_gui.net.backoff import retry_backoff
 from mosaic_gui.net.download import Download
 from mosaic_gui.net.location import StackLocation
-from mosaic_gui.net.reply import ApiProblem, ApiReply, LogPiece, read_problem
+from mosaic_gui.net.reply import ApiProblem, ApiReply, LogPiece, problem_words, read_problem
 from mosaic_gui.net.trust import configuration, refusal
 from mosaic_gui.net.upload import FileUpload
 from mosaic_gui.state.frame_cache import FrameRange
@@ -375,8 +375,7 @@ class _Attempt:
             wait_s = min(problem.retry_after_s or self._backoff.next_s(), 5.0)
             self._start_later(wait_s)
             return
-        words = f"{problem.title.rstrip('.')}. {problem.detail}".strip()
-        self._reply.fail(ApiProblem(words, problem))
+        self._reply.fail(ApiProblem(problem_words(problem), problem))
 
     def _on_silence(self, network_reply: QNetworkReply) -> None:
         is_distrust = network_reply.error() == QNetworkReply.NetworkError.SslHandshakeFailedError

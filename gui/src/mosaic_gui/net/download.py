@@ -6,17 +6,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from PyQt6.QtCore import QObject, QTimer, pyqtSignal
+from PyQt6.QtCore import QObject
 from PyQt6.QtNetwork import QNetworkReply, QNetworkRequest
 
 from mosaic_base.output_file import output_file
-from mosaic_gui.net.backoff import retry_backoff
-from mosaic_gui.net.reply import ApiProblem, read_problem
+from mosaic_gui.net.reply import ApiProblem, problem_words, read_problem
+from mosaic_gui.net.transfer import TRIES, Transfer
 from mosaic_gui.state.language import tr
-from mosaic_gui.timers import single_shot_timer
 
-TRIES = 3
-"""Connections in a row without data, after which a download fails."""
 BUFFER_BYTES = 2**20
 """Limit of unread bytes; beyond it the gateway has to wait."""
 _RANGE = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)")
@@ -24,21 +21,14 @@ _RANGE = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)")
 Send = Callable[[QNetworkRequest], QNetworkReply | None]
 
 
-class Download(QObject):
+class Download(Transfer):
     """Writes to a file next to `target`; only a complete file gets its name, and nothing half-written is left.
 
     A link is followed and stays a link; a device, a pipe or a socket is not replaced.
 
     It resumes where a connection broke while the file has the same `ETag`, and starts again otherwise.
-    Exactly one of `done` and `failed` comes, or neither after `cancel`.
+    `done` has the file's Path. Data that comes renews the number of tries.
     """
-
-    progressed = pyqtSignal(object, object)
-    """Bytes received, and bytes of the whole file (None: unknown)."""
-    done = pyqtSignal(object)
-    """The file's Path."""
-    failed = pyqtSignal(object)
-    """ApiProblem."""
 
     def __init__(
         self, request: QNetworkRequest, send: Send, target: Path, parent: QObject | None = None
@@ -54,17 +44,9 @@ class Download(QObject):
         self.setParent(parent)  # one that could not begin is nobody's child
         self._tag = b""
         self._whole: int | None = None
-        self._left, self._backoff = TRIES, retry_backoff()
-        self._reply: QNetworkReply | None = None
         self._is_begun = False
         """The headers of the present answer were read, and its body is part of the file."""
-        self._is_over = False
         self._ask()
-
-    def cancel(self) -> None:
-        """Cancel the download and delete its partial file."""
-        if not self._is_over:
-            self._end()
 
     def _ask(self) -> None:
         self._left -= 1
@@ -129,28 +111,23 @@ class Download(QObject):
             self._try_again(reply, status)
         else:
             problem = read_problem(status, reply.readAll().data() if reply.isOpen() else b"")
-            self._fail(
-                ApiProblem(f"{problem.title.rstrip('.')}. {problem.detail}".strip(), problem)
-            )
+            self._fail(ApiProblem(problem_words(problem), problem))
 
     def _try_again(self, reply: QNetworkReply, status: int | None) -> None:
-        distrusted = reply.error() == QNetworkReply.NetworkError.SslHandshakeFailedError
-        if self._left <= 0 or distrusted:
-            why = (
-                tr("status {status}", status=status)
-                if status == 503
-                else reply.errorString().rstrip(".")
-            )
-            words = tr(
-                "{file} was not downloaded completely: {why}. Try again.",
-                file=self.target.name,
-                why=why,
-            )
-            self._fail(ApiProblem(words))
+        if self._may_try_again(reply):
+            self._send_later(self._ask)
             return
-        timer = single_shot_timer(self, self._ask)
-        timer.timeout.connect(timer.deleteLater)
-        timer.start(round(self._backoff.next_s() * 1_000))
+        why = (
+            tr("status {status}", status=status)
+            if status == 503
+            else reply.errorString().rstrip(".")
+        )
+        words = tr(
+            "{file} was not downloaded completely: {why}. Try again.",
+            file=self.target.name,
+            why=why,
+        )
+        self._fail(ApiProblem(words))
 
     def _finish(self) -> None:
         try:
@@ -162,22 +139,10 @@ class Download(QObject):
         self._end()
         self.done.emit(self.target)
 
-    def _fail(self, problem: ApiProblem) -> None:
-        self._end()
-        self.failed.emit(problem)
-
-    def _end(self) -> None:
-        self._is_over = True
-        for timer in self.findChildren(QTimer):
-            timer.stop()
-        if self._reply is not None and self._reply.isRunning():
-            self._reply.abort()
-        with suppress(
-            OSError
-        ):  # a full disk refuses the last bytes once more; the file goes anyway
+    def _close_file(self) -> None:
+        with suppress(OSError):  # a full disk refuses the last bytes once more
             self._file.close()
         self._part.unlink(missing_ok=True)
-        self.deleteLater()
 
 
 def unwritable(target: Path, error: OSError) -> ApiProblem:

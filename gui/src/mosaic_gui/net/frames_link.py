@@ -19,6 +19,7 @@ from mosaic_contracts.frames import (
 from mosaic_contracts.play import Act, Acted, ActRefused
 from mosaic_gui.net.backoff import retry_backoff
 from mosaic_gui.net.location import StackLocation
+from mosaic_gui.net.reply import problem_words
 from mosaic_gui.net.websocket import drop_socket, fault_words, new_socket, open_socket
 from mosaic_gui.state.language import tr
 from mosaic_gui.timers import interval_timer, single_shot_timer
@@ -171,7 +172,7 @@ class FramesLink(QObject):
             return  # a newer gateway's
 
     def _on_problem(self, found: FramesProblem) -> None:
-        words = f"{found.problem.title.rstrip('.')}. {found.problem.detail}".strip()
+        words = problem_words(found.problem)
         for run_id in list(self._wanted) if found.run_id is None else [found.run_id]:
             self.failed.emit(run_id, words)
 

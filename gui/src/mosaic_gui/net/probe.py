@@ -12,6 +12,7 @@ from mosaic_contracts import VERSION, http_api
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.stack import StackStatus
 from mosaic_gui.net.location import StackLocation
+from mosaic_gui.net.reply import problem_words
 from mosaic_gui.net.trust import configuration
 from mosaic_gui.state.diagnosis import Diagnosis, Trouble, diagnose
 from mosaic_gui.state.language import tr
@@ -105,4 +106,4 @@ def _answered(status: int, data: bytes) -> tuple[Trouble, str]:
         return Trouble.NOT_MOSAIC, tr("It answers with status {status}.", status=status)
     if problem.code in _CODES:
         return _CODES[ProblemCode(problem.code)], problem.detail
-    return Trouble.NOT_READY, f"{problem.title.rstrip('.')}. {problem.detail}".strip()
+    return Trouble.NOT_READY, problem_words(problem)

@@ -70,6 +70,11 @@ class ApiReply(QObject):
         self._dropped = True
 
 
+def problem_words(problem: Problem) -> str:
+    """Title and details of a problem in one text."""
+    return f"{problem.title.rstrip('.')}. {problem.detail}".strip()
+
+
 def read_problem(status: int, data: bytes) -> Problem:
     """Read the problem in the body of a refusal."""
     try:

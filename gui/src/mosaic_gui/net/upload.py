@@ -5,19 +5,15 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from PyQt6.QtCore import QFile, QIODevice, QObject, QTimer, pyqtSignal
+from PyQt6.QtCore import QFile, QIODevice, QObject
 from PyQt6.QtNetwork import QNetworkReply, QNetworkRequest
 
 from mosaic_contracts.checkpoint_words import MAX_CHECKPOINT_BYTES
 from mosaic_contracts.runs import RunView
-from mosaic_gui.net.backoff import retry_backoff
-from mosaic_gui.net.reply import ApiProblem, read_problem
+from mosaic_gui.net.reply import ApiProblem, problem_words, read_problem
+from mosaic_gui.net.transfer import Transfer
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr
-from mosaic_gui.timers import single_shot_timer
-
-TRIES = 3
-"""Connections that may break before an upload fails."""
 
 Post = Callable[[QNetworkRequest, QIODevice], QNetworkReply | None]
 
@@ -26,18 +22,8 @@ class UploadRefused(ValueError):
     """A file cannot be sent. The message says why, and what to do."""
 
 
-class FileUpload(QObject):
-    """Sends one file. Sent twice it is still one import: each try has the same key.
-
-    Exactly one of `done` and `failed` comes, or neither after `cancel`.
-    """
-
-    progressed = pyqtSignal(object, object)
-    """Bytes sent, and bytes of the file."""
-    done = pyqtSignal(object)
-    """RunView of the new run."""
-    failed = pyqtSignal(object)
-    """ApiProblem."""
+class FileUpload(Transfer):
+    """Sends one file. Sent twice it is still one import: each try has the same key. `done` has the new RunView."""
 
     def __init__(
         self, request: QNetworkRequest, post: Post, path: Path, parent: QObject | None = None
@@ -55,15 +41,7 @@ class FileUpload(QObject):
                 tr("{file} cannot be read: {why}.", file=path, why=self._file.errorString())
             )
         self.setParent(parent)  # one that could not begin is nobody's child
-        self._left, self._backoff = TRIES, retry_backoff()
-        self._reply: QNetworkReply | None = None
-        self._is_over = False
         self._send()
-
-    def cancel(self) -> None:
-        """Cancel the upload; the stack keeps nothing of it."""
-        if not self._is_over:
-            self._end()
 
     def _send(self) -> None:
         self._left -= 1
@@ -88,8 +66,7 @@ class FileUpload(QObject):
             self._take(data)
         else:
             problem = read_problem(int(found), data)
-            words = f"{problem.title.rstrip('.')}. {problem.detail}".strip()
-            self._fail(ApiProblem(words, problem))
+            self._fail(ApiProblem(problem_words(problem), problem))
 
     def _take(self, data: bytes) -> None:
         try:
@@ -102,28 +79,14 @@ class FileUpload(QObject):
         self.done.emit(run)
 
     def _try_again(self, reply: QNetworkReply) -> None:
-        is_distrust = reply.error() == QNetworkReply.NetworkError.SslHandshakeFailedError
-        if self._left <= 0 or is_distrust:
-            why = reply.errorString().rstrip(".")
-            words = tr("{file} was not sent: {why}.", file=self.path.name, why=why)
-            self._fail(ApiProblem(words))
+        if self._may_try_again(reply):
+            self._send_later(self._send)
             return
-        timer = single_shot_timer(self, self._send)
-        timer.timeout.connect(timer.deleteLater)
-        timer.start(round(self._backoff.next_s() * 1_000))
+        why = reply.errorString().rstrip(".")
+        self._fail(ApiProblem(tr("{file} was not sent: {why}.", file=self.path.name, why=why)))
 
-    def _fail(self, problem: ApiProblem) -> None:
-        self._end()
-        self.failed.emit(problem)
-
-    def _end(self) -> None:
-        self._is_over = True
-        for timer in self.findChildren(QTimer):
-            timer.stop()
-        if self._reply is not None and self._reply.isRunning():
-            self._reply.abort()
+    def _close_file(self) -> None:
         self._file.close()
-        self.deleteLater()
 
 
 def _size_of(path: Path) -> int:
