@@ -99,6 +99,22 @@ def test_a_missing_extra_says_how_to_have_it(
     assert wanted in found.message
 
 
+def test_without_its_bundle_tracking_is_not_offered(
+    make_spec: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`describe` names the tracker only where wandb is installed; else `check` gives the command that adds it."""
+    assert describe_worker().tracking == ["wandb"]
+
+    def version(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr(extras_module, "version", version)
+    assert describe_worker().tracking == []
+    (found,) = check_run(make_spec(parameters={"track": True})).findings
+    assert (found.where, found.code) == ("parameters.track", "worker_not_ready")
+    assert "./mosaic sync worker_cleanrl --bundle wandb" in found.message
+
+
 def test_one_hot_names_the_state() -> None:
     """State k is a one at k, also where counting does not begin at 0; the vector is the caller's own."""
 

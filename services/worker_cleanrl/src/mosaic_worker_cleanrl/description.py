@@ -1,12 +1,13 @@
 """Answer of `describe`. Never imports torch: a client waits for it."""
 
 from mosaic_contracts.spec import RecordLevel, RunKind
+from mosaic_contracts.tracking import WANDB
 from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_worker_cleanrl import VERSION
 from mosaic_worker_cleanrl.algorithm import SCRIPTS, Script
 from mosaic_worker_cleanrl.documentation import documentation_of
 from mosaic_worker_cleanrl.environment.catalog import list_environments
-from mosaic_worker_cleanrl.environment.extras import extra_of, known_environments
+from mosaic_worker_cleanrl.environment.extras import TRACKER, extra_of, known_environments
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.schema.document import parameter_schema
 
@@ -36,6 +37,7 @@ def describe_worker() -> WorkerDescription:
         algorithms=[_describe_script(script) for script in SCRIPTS.values()],
         environments=list_environments(),
         packages=installed_packages(),
+        tracking=[WANDB] if TRACKER.is_installed else [],
     )
 
 

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
+from mosaic_contracts.tracking import WANDB
 from mosaic_gymkit.families import ATARI, MUJOCO, is_atari
 from mosaic_worker_cleanrl.environment import atari
 
@@ -59,6 +60,7 @@ VIDEO = PackageExtra(
     packages=("av", "imageio", "imageio-ffmpeg", "moviepy"),
     title="video encoding (PyAV, and moviepy with an ffmpeg)",
 )
+TRACKER = PackageExtra(name=WANDB, packages=("wandb",), title="Weights & Biases (wandb)")
 EXTRAS = (
     PackageExtra(
         name="atari",
@@ -82,6 +84,7 @@ EXTRAS = (
         suffix="_v4",  # earlier versions want mujoco-py, which is no longer kept
     ),
     VIDEO,
+    TRACKER,
 )
 
 

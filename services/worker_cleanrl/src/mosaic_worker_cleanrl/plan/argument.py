@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import ParameterValue, RunSpec
 from mosaic_worker_cleanrl.description import ENVIRONMENT, SEED, STEPS
+from mosaic_worker_cleanrl.environment.extras import TRACKER
 from mosaic_worker_cleanrl.errors import ArgumentsRefused
 from mosaic_worker_cleanrl.plan.draft import ScriptPlan
 from mosaic_worker_cleanrl.schema.document import (
@@ -48,6 +49,14 @@ def given_parameters(spec: RunSpec, plan: ScriptPlan) -> dict[str, ParameterValu
 
 
 def _check_meaning(spec: RunSpec, given: dict[str, ParameterValue], plan: ScriptPlan) -> None:
+    if given.get("track") and not TRACKER.is_installed:
+        plan.block(
+            "parameters.track",
+            f"Tracking needs {TRACKER.title}, which is not installed here. Run {TRACKER.install_command} and ask "
+            "again, or leave `track` off: MOSAIC records every metric itself.",
+            ProblemCode.WORKER_NOT_READY,
+        )
+        return
     for name, why in (_REFUSED_SWITCHES | _OF_PLAYS).items():
         if given.get(name):
             plan.block(f"parameters.{name}", why, ProblemCode.PARAMETER_INVALID)
