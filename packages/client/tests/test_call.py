@@ -141,6 +141,22 @@ def test_a_submit_whose_answer_was_lost_is_asked_for_again_by_its_key() -> None:
     assert named == "my-own"
 
 
+async def test_a_stack_that_hung_up_gets_its_time_to_come_back() -> None:
+    """The first request of a client reaches a gateway that is killed: it is sent again once the next one listens."""
+    faults = [httpx.ReadError, httpx.ConnectError, None] * 2
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        fault = faults.pop(0)
+        if fault is not None:
+            raise fault("gone", request=request)
+        return httpx.Response(200, json=VIEW)
+
+    assert client(answer, patience_s=5).submit(SPEC).run_id == RUN_ID
+    async with AsyncClient(LOCATION, transport=httpx.MockTransport(answer), patience_s=5) as mosaic:
+        assert (await mosaic.submit(SPEC)).run_id == RUN_ID
+    assert not faults
+
+
 @pytest.mark.parametrize("act", ["stop", "retry", "restore", "delete"])
 def test_what_may_act_twice_is_never_sent_twice(act: str) -> None:
     """A connection that broke after such a request was sent may have done it, so it is not repeated."""

@@ -106,6 +106,11 @@ class Peers:
         self.secrets: dict[str, str] = {}
         self.by_key: dict[str, RunRecord] = {}
         self.broker_ahead_s: float | None = None
+        self.started_at = datetime.now(UTC)
+        """Start of the scheduler, as its status says."""
+        self.importing, self.may_import = asyncio.Event(), asyncio.Event()
+        """Set once an import has come, and while imports are answered."""
+        self.may_import.set()
 
     async def serve(self) -> None:
         """Answer the verbs that the gateway uses."""
@@ -209,6 +214,8 @@ class Peers:
     async def _import(self, request: ImportOrder) -> RunRecord:
         """As the scheduler's: one key, one run. What a worker would refuse is not in the bytes here."""
         self.asked.append(request)
+        self.importing.set()
+        await self.may_import.wait()
         made = make_record(NEW_RUN, "succeeded", created_at=datetime.now(UTC).isoformat())
         return self.by_key.setdefault(request.idempotency_key or request.upload, made)
 
@@ -283,6 +290,7 @@ class Peers:
             queued=0,
             live=0,
             broker_ahead_s=self.broker_ahead_s,
+            started_at=self.started_at,
         )
 
     async def _recorder_status(self) -> RecorderStatus:

@@ -7,6 +7,7 @@ import json
 import time
 import zipfile
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +264,23 @@ async def test_a_broken_upload_leaves_nothing(gateway: Any, peers: Any) -> None:
         writer.close()
         await eventually(lambda: not left_in(gateway))
     assert peers.asked == []
+
+
+async def test_a_restarted_scheduler_ends_the_wait(gateway: Any, peers: Any) -> None:
+    """A slow request whose scheduler is gone is answered long before its time limit."""
+    peers.may_import.clear()
+    try:
+        sent = {"params": {"file": "a.pt"}, "content": b"abc", "headers": BYTES}
+        asking = asyncio.create_task(gateway.ask("POST", "/checkpoints", **sent))
+        await asyncio.wait_for(peers.importing.wait(), 10)
+        peers.started_at += timedelta(seconds=1)
+        reply = await asking
+    finally:
+        peers.may_import.set()
+    assert (reply.status_code, reply.json()["code"]) == (503, "service_unavailable")
+    assert "restarted" in reply.json()["title"]
+    assert "mosaic ps" in reply.json()["detail"]
+    assert not left_in(gateway)
 
 
 async def test_an_export_has_the_file_and_its_facts(gateway: Any, peers: Any) -> None:

@@ -212,6 +212,8 @@ async def test_a_client_goes_on_after_the_gateway_was_killed(
     await peers.publish(message(51, 100))
     await peers.commit([message(1, 100)])
     await asyncio.to_thread(gateway.start)
+    first = await gateway.get(f"/runs/{RUN_ID}")
+    assert (first.status_code, first.json()["stale"]) == (200, False), "it has no broker yet"
     async with gateway.live() as socket:
         await subscribe(socket, "1.worker.50")
         await snapshot(socket, frames)

@@ -335,7 +335,7 @@ class Client(StackConnection):
             progress: called with the run that serves it while it starts.
 
         Returns:
-            The run that serves it, and in `url` the whole address, which opens it in one browser within ten minutes.
+            The run that serves it, and in `url` the whole address, which opens it in a browser within ten minutes.
 
         Raises:
             RunUnknown: there is no such run.

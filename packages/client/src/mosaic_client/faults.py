@@ -37,6 +37,8 @@ class Persistence:
         self._location = location
         self._call = call
         self._backoff = BoundedBackoff(patience_s)
+        self._was_there = False
+        """Whether an earlier attempt reached the stack: it then gets its time to come back."""
 
     def delay(self, fault: TransportFault, has_answered: bool) -> float:
         """Seconds to wait before the request is sent again.
@@ -51,9 +53,10 @@ class Persistence:
         raise unreachable(self._location, fault) from fault
 
     def _is_worth_it(self, fault: TransportFault, has_answered: bool) -> bool:
+        self._was_there |= has_answered or fault.stage is FaultStage.HUNG_UP
         if fault.stage is FaultStage.NOT_CONNECTED:
-            return has_answered  # never sent; a stack that was never there is not waited for
-        return (has_answered or fault.stage is FaultStage.HUNG_UP) and self._call.may_repeat
+            return self._was_there  # never sent; a stack that was never there is not waited for
+        return self._was_there and self._call.may_repeat
 
 
 def tls_fault(location: Location, error: BaseException) -> StackUnreachable | None:

@@ -3,6 +3,7 @@
 Every answer is a `Reply`, whose `result` holds the model that the verb names.
 """
 
+from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import Field, SecretStr, field_serializer
@@ -230,6 +231,8 @@ class SchedulerStatus(PeerModel):
     proxies: StackProxies = Field(default_factory=StackProxies)
     broker_ahead_s: float | None = None
     """Seconds that the broker's clock is ahead of the scheduler's; negative if behind; None: not measured yet."""
+    started_at: datetime | None = None
+    """Time at which this scheduler's process started, by which a restart is noticed; None: an older scheduler."""
 
 
 class CommittedRequest(PeerModel):

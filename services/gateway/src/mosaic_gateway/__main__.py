@@ -33,6 +33,9 @@ with large_imports():
 CLOSE_S = 2.0
 """For clients to take the goodbye; who does not read is cut off."""
 
+FIRST_CONNECTION_S = 1.0
+"""For a broker that is there to answer. Without one the gateway serves what is stored."""
+
 
 class Endpoint(NamedTuple):
     """Where it is listened, and with which certificate and key."""
@@ -75,6 +78,7 @@ async def serve_gateway(
     app = create_app(services, token, connections)
     servers = [make_server(app, tls=endpoint.tls) for endpoint in endpoints]
     await bus.start()
+    await _wait_for_broker(bus)
     service.spawn("hub", services.hub.run())
     serving = [
         service.spawn(endpoint.name, server.serve(sockets=[endpoint.listener]))
@@ -98,6 +102,15 @@ async def serve_gateway(
     await asyncio.gather(*serving, return_exceptions=True)
     await services.close()
     get_log().info("gateway.stopped")
+
+
+async def _wait_for_broker(bus: Bus) -> None:
+    """Wait for the first connection, so that no client of a restarted gateway gets an error in its first moment."""
+    try:
+        async with asyncio.timeout(FIRST_CONNECTION_S):
+            await bus.connected.wait()
+    except TimeoutError:
+        get_log().info("broker.not_there", waited_s=FIRST_CONNECTION_S)
 
 
 def main() -> int:

@@ -1,5 +1,7 @@
 """What is asked about runs as they are (`mosaic_contracts.services`): get, list, stop, status."""
 
+from datetime import UTC, datetime
+
 from mosaic_contracts import VERSION
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import (
@@ -46,6 +48,7 @@ class RunQueries:
         self._dispatcher = dispatcher
         self._views = views
         self._broker_clock = broker_clock
+        self._started_at = datetime.now(UTC)
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
@@ -92,4 +95,5 @@ class RunQueries:
             unpublished=await self._database.call(outbox.count),
             proxies=self._settings.proxies.shown(),
             broker_ahead_s=self._broker_clock.ahead_s,
+            started_at=self._started_at,
         )
