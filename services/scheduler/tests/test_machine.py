@@ -131,13 +131,17 @@ async def test_a_run_is_seen_on_the_machine_and_in_its_own_stream(stack: Stack) 
     assert len(many.samples) >= 2
     assert [s.t for s in many.samples] == sorted(s.t for s in many.samples)
 
-    async def is_told() -> bool:
-        return len(_metrics(stack, run.run_id)) >= 2
+    def steps(name: str) -> list[object]:
+        return [e["step"] for e in _metrics(stack, run.run_id) if e["name"] == name]
 
-    await until(is_told, 30)
-    names = {event["name"] for event in _metrics(stack, run.run_id)}
-    assert {"system/cpu_percent", "system/rss_bytes"} <= names
-    assert all(event["step"] is not None for event in _metrics(stack, run.run_id))
+    async def has_steps() -> bool:
+        return any(step is not None for step in steps("system/cpu_percent"))
+
+    await until(has_steps, 30)
+    # On a busy machine a value may be older than the first heartbeat, which brings the trainer's step.
+    known = [step is not None for step in steps("system/cpu_percent")]
+    assert known == sorted(known)
+    assert len(steps("system/rss_bytes")) == len(known)
     await stack.stop(run.run_id)
     ended = await stack.wait(run.run_id, lambda r: r.state.is_final and not r.telemetry_pending)
     assert ended.state is RunState.CANCELLED
