@@ -32,7 +32,6 @@ _server.set_forkserver_preload(
     [
         "mosaic_worker_cleanrl.worker",
         "stable_baselines3.common.buffers",
-        "torch._dynamo",
         "torch.utils.tensorboard",
     ]
 )
@@ -142,6 +141,14 @@ def wait_for_event(
 def _make_folder(folder: Path, spec: RunSpec) -> None:
     (folder / "control").mkdir(parents=True)
     write_spec(folder, spec.model_dump(mode="json"))
+
+
+def in_child(act: Callable[[], None]) -> None:
+    """Call a function in such a child, and fail where it does."""
+    child = _server.Process(target=act)
+    child.start()
+    child.join(TIMEOUT_S)
+    assert child.exitcode == 0
 
 
 def run_bare(folder: Path, module: str, argv: list[str], *, with_shim: bool) -> str:

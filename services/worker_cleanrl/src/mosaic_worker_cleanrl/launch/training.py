@@ -65,12 +65,13 @@ def _run_script(
     # torch takes seconds to import; the config is sent before, and `describe` and `check` never pay for it.
     with large_imports():
         import torch
-        import torch._dynamo  # the script's first optimizer imports it, for half a second more outside of this block
 
+        from mosaic_worker_cleanrl.launch.compiler import import_compiler_when_used
         from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
         from mosaic_worker_cleanrl.launch.session import ScriptSession
         from mosaic_worker_cleanrl.launch.writer_hook import writer_hooks
 
+    import_compiler_when_used()
     torch.set_num_threads(spec.cpus)
     if plan.gl is not None:
         os.environ[MUJOCO_GL] = plan.gl
