@@ -31,6 +31,7 @@ class RunKind(StrEnum):
     EVALUATE = "evaluate"
     PLAY = "play"
     SWEEP = "sweep"
+    """It chooses parameters of other runs, its trials, and does no step itself."""
     REPLAY = "replay"
     DASHBOARD = "dashboard"
     IMPORT = "import"
@@ -50,8 +51,8 @@ class RunKind(StrEnum):
 
     @property
     def worker_verb(self) -> str:
-        """Verb that the run's worker is called with: `train`, `play`, `replay` or `dashboard`."""
-        if self.is_derived:
+        """Verb that the run's worker is called with: `train`, `play`, `sweep`, `replay` or `dashboard`."""
+        if self.is_derived or self is RunKind.SWEEP:
             return self.value
         return "play" if self.plays else "train"
 

@@ -115,6 +115,9 @@ class RunRecord(PeerModel):
     priority: int = 0
     held: bool = False
     """Whether the run waits in the queue until it is released."""
+    trial: str | None = None
+    """Key of this run in the sweep that started it (`parent`), e.g. `12/CartPole-v1/1`: number, environment, seed.
+    Such a run is stopped with its sweep. None: it is no run of a trial."""
     deleted_at: AwareDatetime | None = None
     """Time at which the user archived the run. It is hidden, and deleted after a day (see `restore`)."""
 

@@ -114,6 +114,33 @@ class ImportOrder(PeerModel):
     """As `SubmitRequest.idempotency_key`."""
 
 
+class SweepOrder(PeerModel):
+    """Start a sweep."""
+
+    sweep: dict[str, Any]
+    """A SweepSpec, as `PatchRequest.patch`."""
+    dry_run: bool = False
+    """True: the result is a CheckReport and nothing is started."""
+    idempotency_key: str | None = None
+    """As `SubmitRequest.idempotency_key`."""
+
+
+class SweepResumption(RunRequest):
+    """Go on with an ended sweep, as a new run that takes over its study."""
+
+    resume: dict[str, Any] = Field(default_factory=dict)
+    """A SweepResume, as `PatchRequest.patch`."""
+
+
+class TrialOrder(RunRequest):
+    """Start one run of a trial of the named sweep. The same key returns the same run, at any time."""
+
+    key: str
+    """Unique in the sweep; see `RunRecord.trial`."""
+    spec: dict[str, Any]
+    """As `TrialRunOrder.spec`."""
+
+
 class DeleteRequest(RunRequest):
     """Archive or delete an ended run. The record in the result has `deleted_at`."""
 

@@ -17,6 +17,7 @@ from mosaic_contracts.field_checks import not_a_bool, plain_parameter, without_n
 from mosaic_contracts.ids import RunIdField, WorkerIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.replays import ReplaySource
+from mosaic_contracts.sweeps import SweepSpec
 
 __all__ = [
     "SECRET_NAME_PATTERN",
@@ -136,6 +137,8 @@ class RunSpec(UserModel):
     """The recorded episode that a run of kind `replay` rebuilds; None for every other kind."""
     dashboard: DashboardSource | None = None
     """The runs that a run of kind `dashboard` shows; None for every other kind."""
+    sweep: SweepSpec | None = None
+    """What a run of kind `sweep` searches; None for every other kind."""
     start_from: BranchPoint | None = None
     """The step of a recorded episode at which a run of kind `play` begins; None: it begins with a reset."""
 

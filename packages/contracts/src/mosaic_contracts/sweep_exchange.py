@@ -35,7 +35,7 @@ class TrialRunNews(PeerModel):
     run_id: str | None = None
     """None: the scheduler refused it."""
     state: str
-    """RunState of the run; `failed` where it was refused."""
+    """RunState of the run; `failed` where it was refused, `cancelled` where it was deleted."""
     message: str = ""
     """Why it ended or was refused."""
     steps: int = 0
@@ -51,6 +51,9 @@ class SweepNews(PeerModel):
     """What the gateway sends at each exchange."""
 
     runs: list[TrialRunNews] = Field(default_factory=list)
+    """The runs that the last orders start or follow. Those that are missing here are to be ordered again."""
+    waits: str = ""
+    """Why runs cannot be submitted now, in words for the user, e.g. for lack of disk space; empty: they can."""
 
 
 class TrialRunOrder(PeerModel):
@@ -60,7 +63,8 @@ class TrialRunOrder(PeerModel):
     key: str
     """Unique in the sweep."""
     spec: dict[str, Any]
-    """Complete spec, with `parent`."""
+    """Complete spec, with `parent`. The scheduler takes `environment`, `seed`, `parameters` and `name` from it, and
+    all else from the `run` of the sweep's own spec."""
 
 
 class FollowedRun(PeerModel):

@@ -16,6 +16,13 @@ from mosaic_contracts.models import PeerModel, UserModel
 
 STUDY_FILE = "study/study.db"
 """Optuna's SQLite file in the folder of a sweep."""
+STUDY_INPUT = "inputs/study/study.db"
+"""Copy of the earlier study in the folder of a sweep that goes on with another one (`SweepSpec.continues`). The
+`-journal` or `-wal` file of that study, if there is one, is copied too."""
+SWEEP_WORKER = "sweep"
+"""Id of the worker that runs sweeps."""
+SWEEP_ALGORITHM = "optuna"
+"""Algorithm and environment in the spec of a sweep's own run."""
 SWEEP_TRIAL = "sweep.trial"
 """Type of the event with a `TrialRecord`, which a sweep records at each change of a trial."""
 SWEEP_IMPORTANCE = "sweep.importance"
@@ -246,6 +253,9 @@ class SweepSpec(UserModel):
         Field(default_factory=list)
     )
     """Parameters of the first trials, e.g. the defaults. What is left out is chosen by the sampler."""
+    continues: RunIdField | None = None
+    """An ended sweep that this one goes on with: it begins with that one's study, and its trials count. Trials that
+    were stopped or crashed are tried again."""
     name: Annotated[str, StringConstraints(min_length=1, max_length=150)] | None = None
     """Display name, with which the names of its trials begin; None: made from algorithm and environment."""
 
@@ -346,6 +356,14 @@ class TrialPage(PeerModel):
     cursor: str
     """Give it as `after` for the changes that follow."""
     has_more: bool
+
+
+class SweepResume(UserModel):
+    """Body of `POST /sweeps/{id}/resume`. Fields that are absent stay as they are."""
+
+    budget: Budget | None = None
+    """Another budget; trials that were made before count."""
+    parallel: Annotated[int, Field(ge=1, le=256)] | None = None
 
 
 class SweepStop(UserModel):
