@@ -19,7 +19,8 @@ for are the words `"NaN"`, `"Infinity"` and `"-Infinity"`.
 _EXTRA = """## Namespaced events
 
 A type with a dot in its name belongs to a worker or an extension: `bdi.*` and `policy.*` ([agents that can be
-read](../interfaces.md#agents-that-can-be-read)), `tracking.run` (the run's page at a tracker), `program.*`
+read](../interfaces.md#agents-that-can-be-read)), `tracking.run` (the run's page at a tracker), `tracking.upload` (what
+has become of its upload), `program.*`
 ([any program](../any_program.md#lines-that-count)). MOSAIC stores, streams and exports them without knowing them.
 """
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mosaic_contracts.services import WorkerEntry
-from mosaic_contracts.tracking import WANDB, WANDB_SECRET, TrackingRole
+from mosaic_contracts.tracking import WANDB, WANDB_SECRET, TrackingRole, is_offline
 from mosaic_gui.state.form_field import FormField, FormGroup, Value
 from mosaic_gui.state.language import tr
 
@@ -50,7 +50,7 @@ def write_tracking(spec: dict[str, Any], group: FormGroup | None) -> dict[str, A
     is_on = not group.hindrance and bool(given.get(names.get(TrackingRole.TRACK, "")))
     if not is_on:
         return spec | {"parameters": {k: v for k, v in given.items() if k not in names.values()}}
-    if given.get(names.get(TrackingRole.OFFLINE, "")):
+    if is_offline(given, names):
         return spec
     return spec | {
         "secrets": [*spec.get("secrets", []), WANDB_SECRET],

@@ -5,7 +5,8 @@ their own, writes what was chosen as ordinary parameters, and adds what the trac
 its key, and the internet unless it is offline.
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field
@@ -20,6 +21,8 @@ WANDB_SECRET = "WANDB_API_KEY"
 
 TRACKING_RUN = "tracking.run"
 """Namespaced event: a worker records it once its tracker has begun. Its data is a `TrackedRun`."""
+TRACKING_UPLOAD = "tracking.upload"
+"""Namespaced event: what has become of a tracked run's upload, at every change. Its data is a `TrackedUpload`."""
 
 
 class TrackedRun(PeerModel):
@@ -31,7 +34,48 @@ class TrackedRun(PeerModel):
     url: str | None = Field(default=None, pattern=r"^https?://")
     """Address of the run's page at the tracker; None: none yet, or offline."""
     folder: str | None = None
-    """Folder of an offline run, relative to the run folder."""
+    """Folder of the tracker's own files, relative to the run folder. They can be sent later."""
+    id: str | None = None
+    """The run's id at the tracker."""
+    name: str | None = None
+    """The run's name at the tracker."""
+    project: str | None = None
+    entity: str | None = None
+    """User or team that the project belongs to; None: the tracker decides when the run is sent."""
+
+
+class UploadState(StrEnum):
+    """What has become of a tracked run's upload."""
+
+    OFFLINE = "offline"
+    """Nothing is sent. The tracker's files are kept and can be sent later."""
+    UPLOADING = "uploading"
+    """The tracker takes what comes."""
+    RETRYING = "retrying"
+    """A request failed, and is tried again."""
+    UPLOADED = "uploaded"
+    """The run has ended and everything was sent."""
+    INCOMPLETE = "incomplete"
+    """No more is sent, and something is missing at the tracker. Its files are kept and can be sent later."""
+
+
+class TrackedUpload(PeerModel):
+    """State of a tracked run's upload."""
+
+    tracker: str
+    state: UploadState
+    error: str | None = None
+    """The last error, in words; None: none so far."""
+
+
+def tracked_id(run_id: str, attempt: int) -> str:
+    """Return the id that an attempt has at a tracker, so that what is sent twice is one run there.
+
+    Args:
+        run_id: the run's id.
+        attempt: its number. Every attempt but the first is a run of its own.
+    """
+    return run_id.lower() if attempt == 1 else f"{run_id.lower()}-{attempt}"
 
 
 class TrackingRole(StrEnum):
@@ -42,13 +86,46 @@ class TrackingRole(StrEnum):
     PROJECT = "project"
     ENTITY = "entity"
     GROUP = "group"
+    NAME = "name"
+    """The run's name at the tracker."""
+    TAGS = "tags"
+    """Text parameter: tags with commas between them."""
+    NOTES = "notes"
     OFFLINE = "offline"
     """Boolean parameter: write to the run's folder only, to send later."""
+    MODE = "mode"
+    """Parameter that is `online` or `offline`; a worker has it or one of the role `offline`."""
+    REQUIRED = "required"
+    """Boolean parameter: a run that the tracker does not take when it starts fails."""
+    BASE_URL = "base_url"
+    """Address of the tracker's server; None: the tracker's own."""
     HTTP_PROXY = "http_proxy"
     HTTPS_PROXY = "https_proxy"
 
 
 PROXY_ROLES = (TrackingRole.HTTP_PROXY, TrackingRole.HTTPS_PROXY)
+
+
+def parameters_by_role(schema: Mapping[str, Any]) -> dict[str, str]:
+    """Return the name of the parameter that has each `TrackingRole`.
+
+    Args:
+        schema: JSON Schema of an algorithm's parameters.
+    """
+    parts = schema.get("properties") or {}
+    return {part[X_TRACKING]: name for name, part in parts.items() if X_TRACKING in part}
+
+
+def is_offline(parameters: Mapping[str, Any], names: Mapping[str, str]) -> bool:
+    """Report whether a tracked run writes to its folder only.
+
+    Args:
+        parameters: of the run.
+        names: the parameter of each role, as `parameters_by_role` returns them.
+    """
+    if parameters.get(names.get(TrackingRole.MODE, "")) == "offline":
+        return True
+    return bool(parameters.get(names.get(TrackingRole.OFFLINE, "")))
 
 
 def is_proxy(address: str) -> bool:

@@ -5,9 +5,10 @@ from mosaic_contracts.spec import RestartPolicy, RunSpec
 from mosaic_contracts.tracking import (
     PROXY_ROLES,
     WANDB_SECRET,
-    X_TRACKING,
     TrackingRole,
+    is_offline,
     is_proxy,
+    parameters_by_role,
     without_userinfo,
 )
 from mosaic_contracts.worker import WorkerDescription
@@ -72,7 +73,7 @@ def _key_check(context: Context, names: dict[str, str]) -> list[Check]:
     parameters = context.spec.parameters
     if not parameters.get(names.get(TrackingRole.TRACK, "")):
         return []
-    if parameters.get(names.get(TrackingRole.OFFLINE, "")):
+    if is_offline(parameters, names):
         return [passed("tracking", "Offline: it stays in the run's folder, and can be sent later.")]
     if WANDB_SECRET not in context.spec.secrets:
         todo = f"{_KEY_TODO} and name it in `secrets`; or track offline."
@@ -86,8 +87,7 @@ def _key_check(context: Context, names: dict[str, str]) -> list[Check]:
 def _tracking_parameters(spec: RunSpec, description: WorkerDescription) -> dict[str, str]:
     """The parameter of each role."""
     algorithm = description.find_algorithm(spec.algorithm)
-    properties = algorithm.parameters.get("properties", {}) if algorithm else {}
-    return {part[X_TRACKING]: name for name, part in properties.items() if X_TRACKING in part}
+    return parameters_by_role(algorithm.parameters) if algorithm else {}
 
 
 def check_xmpp(context: Context) -> list[Check]:
