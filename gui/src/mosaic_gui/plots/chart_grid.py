@@ -5,6 +5,7 @@ from collections.abc import Callable
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
+from mosaic_gui.discard import discard
 from mosaic_gui.plots.chart import Chart, chart_key
 from mosaic_gui.viewmodels.curves import CurveModel
 from mosaic_gui.viewmodels.frame_clock import DrawQueue
@@ -46,9 +47,7 @@ class ChartGrid(QScrollArea):
         wanted = [chart_key(self._model, name) for name in self._model.charts]
         self.charts = [here.pop(key) if key in here else self._make(key[0]) for key in wanted]
         for chart in here.values():
-            self._layout.removeWidget(chart)
-            chart.hide()
-            chart.deleteLater()
+            discard(chart)
         self._place()
         self._draw_one_by_one()
 

@@ -3,6 +3,7 @@
 from PyQt6.QtWidgets import QApplication, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from mosaic_contracts.choices import BEST, LAST
+from mosaic_gui.discard import discard
 from mosaic_gui.state.comparison_draft import DraftActor
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.icon import icon
@@ -41,9 +42,7 @@ class ActorRows(QWidget):
         name = focused.objectName() if focused is not None and self.isAncestorOf(focused) else ""
         while (item := self._layout.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.setParent(None)
-                widget.deleteLater()
+                discard(widget)
         if model.is_training:
             for place, (_, title) in enumerate(trainings):
                 self._layout.addWidget(self._card(place, title))

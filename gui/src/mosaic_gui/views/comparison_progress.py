@@ -3,6 +3,7 @@
 from PyQt6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from mosaic_contracts.comparison_orders import ActorProgress
+from mosaic_gui.discard import discard
 from mosaic_gui.state.comparison_result import progress_words
 from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.comparison import ComparisonModel
@@ -28,10 +29,7 @@ class ComparisonProgress(QWidget):
         """Show each evaluation, and what is done apart from them."""
         model = self._model
         while len(self._rows) > len(model.progress):
-            row = self._rows.pop()
-            self._layout.removeWidget(row)
-            row.hide()
-            row.deleteLater()
+            discard(self._rows.pop())
         while len(self._rows) < len(model.progress):
             made = _EvaluationRow()
             self._rows.append(made)

@@ -19,6 +19,7 @@ from PyQt6.QtWidgets import (
 
 from mosaic_contracts.comparison_orders import DARK_PICTURE, PICTURE
 from mosaic_contracts.comparisons import ActorsResult
+from mosaic_gui.discard import discard
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.current import current, on_theme
 from mosaic_gui.theme.icon import icon
@@ -147,9 +148,7 @@ class ComparisonResult(QWidget):
     def _drop_tables(self) -> None:
         while (item := self.tables.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.setParent(None)
-                widget.deleteLater()
+                discard(widget)
         self._tables, self.seeds = [], None
 
     def _show_picture(self) -> None:

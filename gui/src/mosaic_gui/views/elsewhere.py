@@ -16,6 +16,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from mosaic_gui.discard import discard
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.theme.icon import icon
@@ -65,8 +66,7 @@ class Elsewhere(QFrame):
         layout = self._known.layout()
         while layout is not None and (item := layout.takeAt(0)) is not None:
             if (old := item.widget()) is not None:
-                old.hide()
-                old.deleteLater()
+                discard(old)
         for n, stack in enumerate(stacks):
             if layout is not None:
                 layout.addWidget(self._row(stack, n))

@@ -3,6 +3,7 @@
 from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QSizePolicy, QVBoxLayout
 
+from mosaic_gui.discard import discard
 from mosaic_gui.state.failure_fixes import Fix
 from mosaic_gui.state.failure_summary import FailureSummary
 from mosaic_gui.state.language import tr
@@ -90,7 +91,7 @@ class FailureSummaryView(QFrame):
     def _fill_buttons(self, card: FailureSummary) -> None:
         while (item := self._buttons.takeAt(0)) is not None:
             if (old := item.widget()) is not None:
-                old.deleteLater()
+                discard(old)
         for n, fix in enumerate(card.fixes):
             made = button(fix.label, "primary" if n == 0 else "", f"failure_summary.fix{n}")
             made.clicked.connect(lambda _on, fix=fix: self._use(fix))

@@ -14,6 +14,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from mosaic_gui.discard import discard
 from mosaic_gui.state import wording
 from mosaic_gui.state.key_map import KeyRow
 from mosaic_gui.state.language import tr, tr_n
@@ -288,5 +289,4 @@ def _command_row(key: str, word: str) -> QWidget:
 def _empty(layout: QVBoxLayout) -> None:
     while (item := layout.takeAt(0)) is not None:
         if (old := item.widget()) is not None:
-            old.hide()
-            old.deleteLater()
+            discard(old)

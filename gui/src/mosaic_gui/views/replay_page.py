@@ -22,6 +22,7 @@ from mosaic_contracts.exports import (
     VideoForm,
     export_file_name,
 )
+from mosaic_gui.discard import discard
 from mosaic_gui.state.export_words import (
     ExportKind,
     ExportOffer,
@@ -56,7 +57,7 @@ from mosaic_gui.views.transport import TransportBar
 
 _COLUMNS, _MOST_COLUMNS = 2, 3
 """Columns of up to four episodes side by side, and of more."""
-_LIST_WIDTH, _STEPS_WIDTH, _PANE_WIDTH = 296, 300, 330
+_LIST_WIDTH, _STEPS_WIDTH, _PANE_WIDTH = 312, 300, 330
 """Widths of list and table at first, and the width that an episode wants."""
 
 
@@ -324,11 +325,7 @@ class ReplayPage(VisibilityFrame):
     def _on_panes(self) -> None:
         shown = self._player.panes
         for model in [model for model in self._panes if model not in shown]:
-            pane = self._panes.pop(model)
-            self._grid.removeWidget(pane)
-            pane.hide()
-            pane.setParent(None)
-            pane.deleteLater()
+            discard(self._panes.pop(model))
         for model in shown:
             if model not in self._panes:
                 self._panes[model] = self._make_pane(model)
