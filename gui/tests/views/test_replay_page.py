@@ -14,6 +14,7 @@ from tests.state.test_branches import branch, person
 from tests.state.test_takeover import CLEANRL, PLAY
 
 from mosaic_contracts.exports import DatasetExport, VideoExport
+from mosaic_contracts.runs import EpisodeRow
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.branches import BranchFacts
@@ -182,6 +183,23 @@ def test_a_row_of_the_table_is_a_step(qtbot: QtBot, shown: Shown) -> None:
     assert viewport is not None
     qtbot.mouseClick(viewport, LEFT, pos=table.visualRect(index).center())
     assert shown.step == 14
+
+
+def test_the_footer_of_a_live_run_says_the_same_all_along(shown: Shown) -> None:
+    """The newest episode has no recorded step at first; the numbers of steps are not rounded where there is room."""
+    listed, model = shown.page.list, shown.client.episodes
+    known = {"attempt": 1, "env": 0, "global_step": 1_234_567, "start_seq": 90}
+    said = []
+    for steps in (0, 5):
+        model.take(RUN, [EpisodeRow(episode=99, recorded_steps=steps, **known)], is_all=True)
+        said.append((listed._count.whole(), listed.all.isHidden()))
+    assert said == [("19 of 21 can be replayed", False), ("20 of 21 can be replayed", False)]
+    listed.setFixedWidth(400)
+    texts = [str(model.index(0, n).data()) for n in range(model.columnCount())]
+    assert "1,234,567" in texts
+    listed.setFixedWidth(250)
+    texts = [str(model.index(0, n).data()) for n in range(model.columnCount())]
+    assert "1.23M" in texts
 
 
 def test_a_click_on_an_episode_replays_it_unless_it_was_not_recorded(

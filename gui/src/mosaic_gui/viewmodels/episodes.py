@@ -49,6 +49,8 @@ class EpisodesModel(QAbstractTableModel):
         self.order = EpisodeOrder()
         self.shows_all = False
         """Also episodes that cannot be replayed are shown, where there are others."""
+        self.rounds_steps = False
+        """The steps of the run are rounded: there is no room for all of their digits."""
         self.is_reading = False
         """Older episodes are still to come."""
         self.problem = ""
@@ -224,7 +226,8 @@ class EpisodesModel(QAbstractTableModel):
             case EpisodeColumn.ATTEMPT:
                 return str(row.attempt)
             case EpisodeColumn.TIME:
-                return wording.short_count(row.global_step)
+                step = row.global_step
+                return wording.short_count(step) if self.rounds_steps else wording.count(step)
         return wording.count(row.episode)
 
     def _fill(self) -> None:

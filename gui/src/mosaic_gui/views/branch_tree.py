@@ -21,7 +21,7 @@ from mosaic_gui.viewmodels.branches import NODE, SHOWN, BranchTreeModel
 from mosaic_gui.views.text import label
 
 ROW_HEIGHT = 26
-INDENT = 16
+INDENT = 14
 LEAST_ROWS, MOST_ROWS = 3, 7
 """Rows that are in sight at once in a low and in a high window; of further ones it scrolls."""
 _SHARE = 0.2
@@ -83,6 +83,7 @@ class _Tree(QTreeView):
         self._shown = ""
         """Run that is shown."""
         self.setObjectName("replay.branch_tree")
+        self.setProperty("kind", "branches")
         self.setAccessibleName(tr("Branches of the episode"))
         self.setToolTip(tr("A click opens a branch at the step from which it goes on."))
         self.setRootIsDecorated(True)

@@ -1,7 +1,9 @@
 """The list of a run's episodes, with a click to the worst, the median and the best one."""
 
+import math
+
 from PyQt6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, pyqtSignal
-from PyQt6.QtGui import QAction, QFont, QFontMetrics, QResizeEvent
+from PyQt6.QtGui import QAction, QFont, QFontMetricsF, QResizeEvent
 from PyQt6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -52,6 +54,8 @@ class EpisodeListView(QWidget):
         """Whether it was not in sight yet: the list may be read after it is shown."""
         self._several: list[EpisodeAddress] = []
         """Episodes that the user selected, if there are several."""
+        self._mixed_run = ""
+        """Run of which some episodes cannot be replayed, as its newest one cannot before its first step."""
         self._top: tuple[int, int, int] | None = None
         """The uppermost row while rows change."""
         self.table = self._make_table()
@@ -173,9 +177,8 @@ class EpisodeListView(QWidget):
 
     def _show_count(self) -> None:
         model = self._model
-        is_mixed = 0 < model.replayable < model.count
         count = tr_n("{n} episode", "{n} episodes", model.count)
-        if is_mixed:
+        if model.replayable:
             count = tr(
                 "{n} of {total} can be replayed",
                 n=wording.count(model.replayable),
@@ -183,7 +186,9 @@ class EpisodeListView(QWidget):
             )
         self._count.set_whole(count + " …" if model.is_reading else count)
         self._count.setVisible(model.count > 0)
-        self.all.setVisible(is_mixed)
+        if 0 < model.replayable < model.count:
+            self._mixed_run = model.run_id
+        self.all.setVisible(bool(model.run_id) and self._mixed_run == model.run_id)
         self.all.setChecked(model.shows_all)
 
     def _show_choices(self) -> None:
@@ -288,25 +293,14 @@ class EpisodeListView(QWidget):
     def _fit_columns(self) -> None:
         """Give each column what its texts need. Qt would reserve room for a sort arrow in all of them."""
         end, time = _COLUMN[EpisodeColumn.END], _COLUMN[EpisodeColumn.TIME]
-        used = 0
-        title, cell = QFontMetrics(ui_font(12, QFont.Weight.DemiBold)), QFontMetrics(ui_font())
-        for n in range(len(COLUMNS)):
-            if COLUMNS[n][0] is EpisodeColumn.END:
-                continue
-            words = str(self._model.headerData(n, Qt.Orientation.Horizontal))
-            texts = (
-                str(self._model.index(row, n).data())
-                for row in range(min(self._model.rowCount(), _MEASURED_ROWS))
-            )
-            widest = max((cell.horizontalAdvance(text) for text in texts), default=0)
-            needed = max(title.horizontalAdvance(words), widest)
-            if n == time:
-                self.table.setColumnHidden(n, False)
-            self.table.setColumnWidth(n, needed + _PADDING)
-            is_left_out = self.table.isColumnHidden(n) and n != time
-            used += 0 if is_left_out else needed + _PADDING
         viewport = self.table.viewport()
         inside = viewport.width() if viewport is not None else self.table.width()
+        self.table.setColumnHidden(time, False)
+        self._model.rounds_steps = False
+        used = self._size_columns()
+        if used > inside:
+            self._model.rounds_steps = True
+            used = self._size_columns()
         is_narrow = used > inside
         used -= self.table.columnWidth(time) if is_narrow else 0
         self.table.setColumnHidden(time, is_narrow)
@@ -316,6 +310,24 @@ class EpisodeListView(QWidget):
         if 0 < spare < _LEAST_END:
             wide = _COLUMN[EpisodeColumn.RETURN]
             self.table.setColumnWidth(wide, self.table.columnWidth(wide) + spare)
+
+    def _size_columns(self) -> int:
+        """Size the columns by their texts, and return the width of those that are shown."""
+        used = 0
+        title, cell = QFontMetricsF(ui_font(12, QFont.Weight.DemiBold)), QFontMetricsF(ui_font())
+        for n in range(len(COLUMNS)):
+            if COLUMNS[n][0] is EpisodeColumn.END:
+                continue
+            words = str(self._model.headerData(n, Qt.Orientation.Horizontal))
+            texts = (
+                str(self._model.index(row, n).data())
+                for row in range(min(self._model.rowCount(), _MEASURED_ROWS))
+            )
+            widest = max((cell.horizontalAdvance(text) for text in texts), default=0.0)
+            needed = math.ceil(max(title.horizontalAdvance(words), widest))
+            self.table.setColumnWidth(n, needed + _PADDING)
+            used += 0 if self.table.isColumnHidden(n) else needed + _PADDING
+        return used
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         super().resizeEvent(event)
