@@ -10,7 +10,7 @@ from tests.stack import Stack
 _DESCRIPTION: dict[str, Any] = {
     "version": "1",
     "title": "Script",
-    "record_levels": ["replay"],
+    "record_levels": ["replay", "metrics"],
     "algorithms": [{"id": "a", "title": "A", "parameters": {}}],
     "environments": [],
 }

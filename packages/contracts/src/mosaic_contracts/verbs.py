@@ -38,6 +38,9 @@ from mosaic_contracts.services import (
     SecretRequest,
     SetSecretRequest,
     SubmitRequest,
+    SweepOrder,
+    SweepResumption,
+    TrialOrder,
     WorkerEntries,
     WorkerRequest,
 )
@@ -106,6 +109,11 @@ FORK = _scheduler("fork", ForkOrder, RunRecord, SLOW_S)
 REPLAY = _scheduler("replay", ReplayOrder, RunRecord, SLOW_S)
 IMPORT = _scheduler("import", ImportOrder, RunRecord, SLOW_S)
 DASHBOARD = _scheduler("dashboard", DashboardOrder, RunRecord, SLOW_S)
+SWEEP = _scheduler("sweep", SweepOrder, RunRecord, SLOW_S)
+CHECK_SWEEP = _scheduler("sweep", SweepOrder, CheckReport, SLOW_S)
+"""`SweepOrder.dry_run` is set."""
+RESUME_SWEEP = _scheduler("resume_sweep", SweepResumption, RunRecord, SLOW_S)
+TRIAL = _scheduler("trial", TrialOrder, RunRecord, SLOW_S)
 DELETE = _scheduler("delete", DeleteRequest, RunRecord)
 RESTORE = _scheduler("restore", RunRequest, RunRecord)
 WORKERS = _scheduler("workers", NoRequest, WorkerEntries, SLOW_S)
@@ -139,6 +147,7 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
         CLONE,
     ),
     *(PLAY, FORK, REPLAY, IMPORT, DASHBOARD, DELETE, RESTORE, WORKERS, DESCRIBE, MACHINE, GPUS),
+    *(SWEEP, CHECK_SWEEP, RESUME_SWEEP, TRIAL),
     *(SECRETS, SET_SECRET, DELETE_SECRET, STATUS),
     *(RECORDER_COMMITTED, RECORDER_STATUS, RECORDER_PRUNE, RECORDER_EPISODE),
 )

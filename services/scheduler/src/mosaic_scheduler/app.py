@@ -14,6 +14,7 @@ from mosaic_scheduler.admission.forks import RunForks
 from mosaic_scheduler.admission.plays import RunPlays
 from mosaic_scheduler.admission.replays import RunReplays
 from mosaic_scheduler.admission.resumes import RunResumes
+from mosaic_scheduler.admission.sweeps import RunSweeps
 from mosaic_scheduler.api.changes import RunChanges
 from mosaic_scheduler.api.gpus import GpuReports
 from mosaic_scheduler.api.queue import QueueMoves
@@ -154,6 +155,7 @@ class SchedulerApp:
             reconcile,
         )
         self._imports = RunImports(home, store, self._catalogue, admission, views, announcer)
+        sweeps = RunSweeps(store, admission, views)
         topics = (
             RunQueries(
                 settings,
@@ -177,7 +179,8 @@ class SchedulerApp:
                 views,
                 settings.dashboard_idle_s,
             ),
-            RunResumes(home, store, self._catalogue, admission),
+            sweeps,
+            RunResumes(home, store, self._catalogue, admission, sweeps),
             self._imports,
             RunChanges(store, views, announcer, self._purge),
             QueueMoves(store, views, announcer, reconcile),

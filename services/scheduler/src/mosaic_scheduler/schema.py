@@ -101,6 +101,16 @@ ALTER TABLE supervisor_events ADD COLUMN type TEXT;
 """
 """With a type the event is a config, checkpoint, artifact or namespaced event of an import, and `data` its fields."""
 
+_TRIAL_RUNS = """
+CREATE TABLE trial_runs (
+    sweep TEXT NOT NULL,
+    key TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    PRIMARY KEY (sweep, key)
+) STRICT, WITHOUT ROWID;
+"""
+"""Kept as long as the sweep, also after the run was deleted."""
+
 MIGRATIONS = (
     _FIRST,
     _CHANGES_BY_USERS,
@@ -110,5 +120,6 @@ MIGRATIONS = (
     _LISTED_RUNS,
     _INTERRUPTED_RUNS,
     _FACTS_OF_IMPORTS,
+    _TRIAL_RUNS,
 )
 """Never change one that was released; append."""

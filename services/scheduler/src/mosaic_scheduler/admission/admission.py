@@ -3,7 +3,7 @@
 import asyncio
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from mosaic_contracts.states import RunState
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_scheduler import problem
 from mosaic_scheduler.admission.check import Check, from_problem, in_order, passed
+from mosaic_scheduler.admission.checks import RUN_CHECKS
 from mosaic_scheduler.admission.context import (
     Context,
     ContextSource,
@@ -31,23 +32,9 @@ from mosaic_scheduler.admission.plan import (
     check_services,
     digest_of,
 )
-from mosaic_scheduler.admission.provisions import (
-    check_inputs,
-    check_packages,
-    check_parent,
-    check_restart,
-    check_secrets,
-    check_tracking,
-    check_xmpp,
-)
-from mosaic_scheduler.admission.resources import (
-    check_cores,
-    check_device,
-    check_disk,
-    check_internet,
-    check_memory,
-    notes_on_limits,
-)
+from mosaic_scheduler.admission.provisions import check_parent
+from mosaic_scheduler.admission.resources import check_disk, notes_on_limits
+from mosaic_scheduler.admission.sweep_check import check_sweep
 from mosaic_scheduler.events.announcement import RunAnnouncer
 from mosaic_scheduler.executors.inputs import inputs_of
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
@@ -58,19 +45,7 @@ from mosaic_scheduler.workers.lock import lock_digest
 from mosaic_servicekit.bus import Verb
 from mosaic_servicekit.ulid import RunIdSource
 
-CHECKS: tuple[Callable[[Context], list[Check]], ...] = (
-    check_fields,
-    check_device,
-    check_memory,
-    check_internet,
-    check_secrets,
-    check_tracking,
-    check_xmpp,
-    check_inputs,
-    check_cores,
-    check_packages,
-    check_restart,
-)
+CHECKS = (*RUN_CHECKS, check_sweep)
 """Wrong fields are listed in this order."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -113,8 +88,13 @@ class Admission:
         run_id = await self._store.made_with(key) if key is not None else None
         return None if run_id is None else self._views.view(await self._store.require(run_id))
 
-    async def queue(self, data: dict[str, Any], key: IdempotencyKey | None = None) -> RunRecord:
-        """Check a spec and queue its run. Raises ProblemError with everything that speaks against it."""
+    async def queue(
+        self, data: dict[str, Any], key: IdempotencyKey | None = None, trial: str | None = None
+    ) -> RunRecord:
+        """Check a spec and queue its run. Raises ProblemError with everything that speaks against it.
+
+        `trial`: key of the run in the sweep that is its parent. Its worker was asked when the sweep was admitted.
+        """
         spec, refusals = parse_spec(data)
         if spec is None:
             raise _refused(refusals)
@@ -124,11 +104,13 @@ class Admission:
         for check in _start_checks(context):
             if check.problem is not None:
                 raise check.problem
-        await self._ask_worker(context)
+        if trial is None:
+            await self._ask_worker(context)
         notes = notes_on_limits(context.spec, context.bounds)
         record = _new_record(self._ids.next(), context.spec, context.description, notes)
         lock = await asyncio.to_thread(lock_digest, context.worker)
-        return await self._insert(record.model_copy(update={"worker_lock": lock}), key)
+        update = {"worker_lock": lock, "trial": trial}
+        return await self._insert(record.model_copy(update=update), key)
 
     async def queue_derived(
         self, spec: RunSpec, description: WorkerDescription, key: IdempotencyKey | None

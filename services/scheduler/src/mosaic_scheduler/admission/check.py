@@ -27,6 +27,7 @@ _TITLES = {
     "restart": "After a shutdown",
     "tracking": "Tracking",
     "xmpp": "XMPP",
+    "sweep": "Sweep",
     "plan": "The worker's plan",
     "image": "Image",
     "disk": "Disk",
@@ -44,11 +45,13 @@ _TOPIC_OF_FIELD = {
     "internet": "internet",
     "secrets": "secrets",
     "xmpp": "xmpp",
+    "sweep": "sweep",
 }
 """Topic of a field of the spec; that of all others is `spec`, or `plan` where the worker names them."""
 _TODO_OF_TOPIC = {
     "spec": "Correct the named field.",
     "plan": "Correct what the worker names.",
+    "sweep": "Correct the named field of the sweep.",
     "cpus": "Ask for fewer cores (`cpus`).",
     "memory": "Ask for less (`memory_mb`).",
     "internet": "Switch `internet` off, or start the stack with such a network.",
@@ -150,7 +153,7 @@ def from_finding(finding: Finding, topic: str) -> Check:
 
 def topic_of(where: str, default: str) -> str:
     """Topic of a field of the spec; `default` where it has none of its own."""
-    return _TOPIC_OF_FIELD.get(where, default)
+    return _TOPIC_OF_FIELD.get(where.partition(".")[0], default)
 
 
 def from_problem(topic: str, error: ProblemError, todo: str) -> Check:

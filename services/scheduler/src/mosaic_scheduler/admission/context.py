@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,18 @@ from mosaic_base.nearest import nearest_names
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.problems import ProblemCode, ProblemError
+from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import RecorderStatus
 from mosaic_contracts.spec import RunKind, RunSpec
 from mosaic_contracts.stack import RUNS_DIR
+from mosaic_contracts.sweeps import STUDY_FILE
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_contracts.xmpp import XmppServer
 from mosaic_scheduler.admission import plan
 from mosaic_scheduler.admission.branches import BranchLook, look_at_branch
-from mosaic_scheduler.admission.check import MAX_FINDINGS, Check, wrong
+from mosaic_scheduler.admission.check import MAX_FINDINGS, Check, from_finding, wrong
 from mosaic_scheduler.admission.inputs import InputResolution
+from mosaic_scheduler.admission.trial_specs import trial_specs
 from mosaic_scheduler.errors import EngineUnavailable, XmppUnavailable
 from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.executors.preview import preview_launch
@@ -31,6 +34,7 @@ from mosaic_scheduler.executors.protocol import Bounds, Executor, Inventory
 from mosaic_scheduler.executors.run_folder import fault_words
 from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.gpus.stock import GpuStock, GpuSupply
+from mosaic_scheduler.problem import refused
 from mosaic_scheduler.reconcile.dispatch import Dispatcher
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.secrets import SecretVault
@@ -43,6 +47,7 @@ from mosaic_scheduler.xmpp.server import read_server
 from mosaic_servicekit.bus import Bus
 
 RECORDER_TIMEOUT_S = 2.0
+_INVALID = ProblemCode.SPEC_INVALID
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,24 @@ class Context:
     disk: DiskSpace
     branch: BranchLook = field(default_factory=BranchLook)
     """The recorded episode at which the run begins."""
+    sweep: "SweepLook" = field(default_factory=lambda: SweepLook())
+    """What the runs of a sweep's trials would be."""
+
+
+@dataclass(frozen=True)
+class SweepLook:
+    """The runs that a sweep would start, and the sweep that it goes on with."""
+
+    trials: Sequence[tuple[str, Context]] = ()
+    """For each environment its field of the spec, and a run of a trial in it."""
+    faults: Sequence[Check] = ()
+    """What is wrong with their spec, so that there is none."""
+    earlier: RunRecord | None = None
+    """The sweep that it goes on with."""
+    has_study: bool = False
+    """Whether the study of that one is there."""
+    continued_by: str | None = None
+    """Another sweep that goes on with it already."""
 
 
 def parse_spec(data: dict[str, Any]) -> tuple[RunSpec | None, list[Check]]:
@@ -169,7 +192,60 @@ class ContextSource:
             has_parent=spec.parent is None or await self._store.get(spec.parent) is not None,
             disk=await self.disk(),
             branch=branch,
+            sweep=await self._look_at_sweep(spec),
         )
+
+    async def _look_at_sweep(self, spec: RunSpec) -> SweepLook:
+        if spec.sweep is None:
+            return SweepLook()
+        trials: list[tuple[str, Context]] = []
+        faults: list[Check] = []
+        for place, data in trial_specs(spec.sweep):
+            trial, found = parse_spec(data)
+            if trial is None or trial.kind is not RunKind.TRAIN:
+                faults = found or [wrong("kind", "the runs of a sweep are trainings", _INVALID)]
+                break
+            trials.append((place, await self._look_at_trial(trial)))
+        if trials and not faults:
+            faults = await self._ask_for_trials(trials[0][1])
+        earlier = await self._earlier(spec.sweep.continues)
+        study = self._settings.home / RUNS_DIR / (spec.sweep.continues or "") / STUDY_FILE
+        return SweepLook(
+            trials,
+            faults,
+            earlier,
+            earlier is not None and await asyncio.to_thread(study.is_file),
+            None if earlier is None else await self._store.continued_by(earlier.run_id),
+        )
+
+    async def _look_at_trial(self, spec: RunSpec) -> Context:
+        try:
+            return await self.gather(spec)
+        except ProblemError as error:
+            if error.problem.code != ProblemCode.WORKER_UNKNOWN:
+                raise
+            message = error.problem.detail
+            raise refused(
+                [wrong("sweep.run.worker", message, error.problem.code).finding()]
+            ) from error
+
+    async def _ask_for_trials(self, trial: Context) -> list[Check]:
+        """What the worker itself refuses of the trials' runs, and the consent that they need. One answer is for all."""
+        needs_word = trial.may_need_consent or trial.spec.internet or trial.spec.consent is not None
+        if not needs_word:
+            return []
+        report = await self.ask_worker(trial)
+        if not report.ok:
+            return [from_finding(each, "sweep") for each in report.findings]
+        consent = plan.check_consent(trial.spec, report).problem
+        if consent is None:
+            return []
+        said = consent.problem
+        return [wrong("consent", said.detail, said.code, [plan.digest_of(report)])]
+
+    async def _earlier(self, run_id: str | None) -> RunRecord | None:
+        found = None if run_id is None else await self._store.get(run_id)
+        return None if found is None else found.record
 
     async def ask_worker(self, context: Context) -> CheckReport:
         """The worker's plan, and all that needs consent, by the spec or by the worker."""

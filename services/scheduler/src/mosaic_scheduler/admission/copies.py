@@ -60,6 +60,8 @@ def copied(record: RunRecord) -> dict[str, Any]:
         for name, value in record.spec.model_dump(mode="json").items()
         if name in RunSpec.model_fields and name not in _OF_THAT_RUN
     }
+    if spec["sweep"] is not None:
+        spec["sweep"]["continues"] = None  # a copy begins with a study of its own
     return {
         **spec,
         "parent": record.run_id,

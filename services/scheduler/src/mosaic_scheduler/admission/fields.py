@@ -62,6 +62,8 @@ def _check_levels(spec: RunSpec, description: WorkerDescription) -> list[Check]:
         return [_replay_elsewhere(spec)]
     if spec.kind is RunKind.IMPORT:
         return [_import_elsewhere()]
+    if (spec.kind is RunKind.SWEEP) is not (spec.sweep is not None):
+        return [_sweep_elsewhere(spec)]
     if spec.kind is RunKind.DASHBOARD or spec.dashboard is not None:
         return [_dashboard_elsewhere(spec)]
     findings: list[Check] = []
@@ -105,6 +107,14 @@ def _dashboard_elsewhere(spec: RunSpec) -> Check:
     )
     where = "kind" if spec.kind is RunKind.DASHBOARD else "dashboard"
     return wrong(where, message, ProblemCode.SPEC_INVALID)
+
+
+def _sweep_elsewhere(spec: RunSpec) -> Check:
+    """A sweep says what it searches, and no other run does."""
+    message = "is for runs of kind sweep, which `./mosaic sweep FILE` starts (POST /sweeps)"
+    if spec.sweep is None:
+        message = "a run of kind sweep needs `sweep`: use `./mosaic sweep FILE` (POST /sweeps)"
+    return wrong("kind" if spec.sweep is None else "sweep", message, ProblemCode.SPEC_INVALID)
 
 
 def _check_environment(spec: RunSpec, description: WorkerDescription) -> list[Check]:

@@ -1,7 +1,7 @@
 """Whether what a run uses is there: secrets, checkpoints, a tracker's key, the XMPP server, packages, its parent."""
 
 from mosaic_contracts.problems import ProblemCode
-from mosaic_contracts.spec import RestartPolicy, RunSpec
+from mosaic_contracts.spec import RestartPolicy, RunKind, RunSpec
 from mosaic_contracts.tracking import (
     PROXY_ROLES,
     WANDB_SECRET,
@@ -130,7 +130,7 @@ def check_packages(context: Context) -> list[Check]:
 def check_restart(context: Context) -> list[Check]:
     """Where a run goes on that is started again after an interruption; nothing is said of any other."""
     spec = context.spec
-    if spec.restart is not RestartPolicy.ON_INTERRUPT:
+    if spec.restart is not RestartPolicy.ON_INTERRUPT or spec.kind is RunKind.SWEEP:
         return []
     if start_parameter(spec, context.description) is None:
         message = (

@@ -9,10 +9,12 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import RunRequest
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.stack import RUNS_DIR
+from mosaic_contracts.sweeps import SweepResume
 from mosaic_contracts.worker import Finding, WorkerDescription
 from mosaic_scheduler import problem
 from mosaic_scheduler.admission.admission import Admission
 from mosaic_scheduler.admission.copies import copied
+from mosaic_scheduler.admission.sweeps import RunSweeps
 from mosaic_scheduler.runs.resumption import resume_point, start_parameter, steps_left, with_steps
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
@@ -23,12 +25,18 @@ class RunResumes:
     """The verb `resume`."""
 
     def __init__(
-        self, home: Path, store: RunStore, catalogue: WorkerCatalogue, admission: Admission
+        self,
+        home: Path,
+        store: RunStore,
+        catalogue: WorkerCatalogue,
+        admission: Admission,
+        sweeps: RunSweeps,
     ) -> None:
         self._runs = home / RUNS_DIR
         self._store = store
         self._catalogue = catalogue
         self._admission = admission
+        self._sweeps = sweeps
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
@@ -37,6 +45,8 @@ class RunResumes:
     async def resume(self, request: RunRequest) -> RunRecord:
         """Queue a new run that begins with the newest checkpoint of an ended one and makes the steps that are left."""
         record = await self._store.require(request.run_id)
+        if record.spec.kind is RunKind.SWEEP:
+            return await self._sweeps.resume(record.run_id, SweepResume())
         if not record.state.is_final:
             raise problem.run_live(record.run_id, record.state, "resumed")
         worker = self._catalogue.find(record.spec.worker)

@@ -14,11 +14,14 @@ from mosaic_base.atomic import atomic_file
 from mosaic_contracts.ids import RUN_ID_PATTERN
 from mosaic_contracts.launch import INPUTS_DIR
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.sweeps import STUDY_FILE
 from mosaic_contracts.worker import CHECKPOINT_MARK, Algorithm, WorkerDescription
 from mosaic_scheduler.errors import InputUnusable, LaunchFailed
 from mosaic_scheduler.executors.run_files import open_inside
 
 _RUN_ID = re.compile(RUN_ID_PATTERN)
+_LEFT_BY_SQLITE = ("-journal", "-wal")
+"""Endings of the files that a killed process leaves. Without them its database may be broken."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,19 @@ def inputs_of(spec: RunSpec, description: WorkerDescription) -> list[RunInput]:
         if _RUN_ID.fullmatch(run_id) and path:
             found.append(RunInput(name, run_id, path))
     return found
+
+
+def study_of(spec: RunSpec, runs_dir: Path) -> list[RunInput]:
+    """Files of the study that a sweep goes on with: its database, and what SQLite left next to that."""
+    earlier = spec.sweep.continues if spec.sweep is not None else None
+    if earlier is None:
+        return []
+    names = [STUDY_FILE, *(STUDY_FILE + ending for ending in _LEFT_BY_SQLITE)]
+    return [
+        RunInput("study", earlier, name)
+        for name in names
+        if name == STUDY_FILE or (runs_dir / earlier / name).is_file()
+    ]
 
 
 def given(spec: RunSpec, values: dict[str, str]) -> RunSpec:

@@ -74,6 +74,8 @@ class LaunchSpec:
     """Where its agents talk, and as whom; None: it does without."""
     inputs: Sequence[RunInput] = ()
     """Checkpoints of other runs: each becomes a file of its own."""
+    study: Sequence[RunInput] = ()
+    """Files of the study that a sweep goes on with."""
     grant: GpuGrant | None = None
     """The GPUs that it gets; None: it must see none."""
     image: str | None = None

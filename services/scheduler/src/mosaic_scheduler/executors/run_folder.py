@@ -68,7 +68,7 @@ class RunFolder:
             launch_spec.write_creds(self.path / launch.CREDS_FILE)
         access.deliver_secrets(self.path, launch_spec.secrets)
         access.deliver_login(self.path, launch_spec.xmpp)
-        inputs.deliver(self.path, launch_spec.inputs)
+        inputs.deliver(self.path, [*launch_spec.inputs, *launch_spec.study])
         event_folders.prepare_selected(
             self.path, launch_spec.spec, is_container=launch_spec.image is not None
         )

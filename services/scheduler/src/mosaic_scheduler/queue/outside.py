@@ -1,4 +1,4 @@
-"""Decide which runs start outside the queue: replays, plays and dashboards. Pure.
+"""Decide which runs start outside the queue: replays, plays, dashboards and sweeps. Pure.
 
 Somebody waits for such a run, so that it does not wait behind trainings for cores. A few of each kind run at once, in
 addition to everything else. A play that asks for GPUs has its place in the queue.
@@ -15,10 +15,13 @@ MAX_REPLAYS = 6
 """As many as a client shows side by side. One that has compared its steps uses no core until a frame is asked for."""
 MAX_PLAYS = 4
 """A person takes part in one or looks at a few. One by a person uses little of a core, one of a policy a whole one."""
+MAX_SWEEPS = 8
+"""A sweep uses a core for a moment now and then. Its trials wait in the queue."""
 OUTSIDE: Final = {
     RunKind.REPLAY: MAX_REPLAYS,
     RunKind.PLAY: MAX_PLAYS,
     RunKind.DASHBOARD: MAX_DASHBOARDS,
+    RunKind.SWEEP: MAX_SWEEPS,
 }
 """Kinds of runs that start outside the queue, and how many of each kind run at once."""
 _BEHIND = {
@@ -27,6 +30,7 @@ _BEHIND = {
     "(`./mosaic ps --kind play`)",
     RunKind.DASHBOARD: f"behind other TensorBoards, of which {MAX_DASHBOARDS} run at once and all are in use; "
     "`./mosaic tensorboard RUN --stop` stops one",
+    RunKind.SWEEP: f"behind other sweeps, of which {MAX_SWEEPS} run at once (`./mosaic sweep list`)",
 }
 
 

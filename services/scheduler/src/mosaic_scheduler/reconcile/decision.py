@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mosaic_contracts.launch import ExitPhase, ExitReport
 from mosaic_contracts.runs import RunEnd, RunRecord
-from mosaic_contracts.spec import RestartPolicy
+from mosaic_contracts.spec import RestartPolicy, RunKind
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.executors.protocol import ABSENT, AttemptPhase, AttemptStatus
 from mosaic_scheduler.executors.run_folder import DRAIN_S
@@ -14,6 +14,8 @@ from mosaic_scheduler.runs.heartbeats import UNRESPONSIVE_AFTER_S
 MAX_ATTEMPTS = 2
 """One retry, and only when the launch failed before the first event: no data can be mixed. Attempts that follow an
 interruption do not count."""
+MAX_SWEEP_RESTARTS = 20
+"""A sweep that was killed goes on in its folder so often."""
 KILL_MARGIN_S = 15.0
 """Beyond grace and drain; a runner that still lives then does not work."""
 EVENTS_ANSWER_S = 60.0
@@ -122,6 +124,7 @@ class Restart(Action):
 
 
 KEEP = Keep()
+_KILLED = (EndCause.SIGNAL, EndCause.RUNNER_LOST)
 
 
 def decide(record: RunRecord, facts: Facts) -> Action:
@@ -154,10 +157,17 @@ def _outside(record: RunRecord, facts: Facts) -> outcome.StopOrigin:
 
 
 def _or_restart(record: RunRecord, end: EndRun) -> Action:
-    is_interrupted = end.state is RunState.INTERRUPTED
+    is_interrupted = end.state is RunState.INTERRUPTED or _is_killed_sweep(record, end)
     if not is_interrupted or record.spec.restart is not RestartPolicy.ON_INTERRUPT:
         return end
     return Restart(end.end.message, end.telemetry_pending, end.sweep, end.notes)
+
+
+def _is_killed_sweep(record: RunRecord, end: EndRun) -> bool:
+    """Whether a sweep was killed: its study holds all that it knew, so that it can go on."""
+    is_killed = end.state is RunState.CRASHED and end.end.cause in _KILLED
+    is_sweep = record.spec.kind is RunKind.SWEEP
+    return is_sweep and is_killed and len(record.resumptions) < MAX_SWEEP_RESTARTS
 
 
 def _decide_absent(record: RunRecord) -> Action:

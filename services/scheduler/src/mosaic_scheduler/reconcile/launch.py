@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from mosaic_contracts.runs import Resumption, RunRecord
+from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.worker import WorkerDescription
 from mosaic_scheduler.errors import (
     LaunchFailed,
@@ -16,6 +17,7 @@ from mosaic_scheduler.errors import (
     XmppUnavailable,
 )
 from mosaic_scheduler.executors.access import XmppLogin
+from mosaic_scheduler.executors.inputs import study_of
 from mosaic_scheduler.executors.protocol import AttemptRef, LaunchSpec
 from mosaic_scheduler.gpus.lease import LeaseStore
 from mosaic_scheduler.proxy import Proxies
@@ -83,6 +85,7 @@ class LaunchBuilder:
             environment=proxies.variables(),
             xmpp=None if is_derived else await self._log_in(record, description),
             inputs=inputs,
+            study=study_of(spec, self._settings.home / RUNS_DIR),
             broker_url=self._settings.url,
             write_creds=self._credentials_writer(record.run_id),
         )

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.runs import Resumption, RunRecord
+from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.credentials.revocation import CredentialRevocation
 from mosaic_scheduler.errors import (
@@ -35,6 +36,7 @@ from mosaic_scheduler.reconcile.decision import Action, Facts
 from mosaic_scheduler.reconcile.dispatch import Dispatcher, PlannedStart, places_without_engine
 from mosaic_scheduler.reconcile.facts import FactSource
 from mosaic_scheduler.reconcile.launch import LaunchBuilder
+from mosaic_scheduler.reconcile.left_trials import left_trials
 from mosaic_scheduler.reconcile.replay_records import ReplayRecords
 from mosaic_scheduler.reconcile.takeover import Takeover
 from mosaic_scheduler.runs import outcome
@@ -98,6 +100,9 @@ class Reconciler:
     async def pass_once(self) -> None:
         """Look at every run that has not ended, once."""
         unfinished = await self.store.unfinished()
+        for record in left_trials(unfinished):
+            get_log().info("trial.stopped", run_id=record.run_id, sweep=record.spec.parent)
+            await self.request_stop(record, EndCause.STOPPED_BY_USER)
         for run in unfinished:
             if not run.record.state.has_process:
                 continue
@@ -237,7 +242,11 @@ class Reconciler:
             await self.executor.sweep(ref)
         await self._withdraw(ref)
         resumption = await self.launches.resume_at(record, self.executor.folder(ref))
-        notes = [f"attempt {record.attempt}: {action.why}", *action.notes, _goes_on(resumption)]
+        notes = [
+            f"attempt {record.attempt}: {action.why}",
+            *action.notes,
+            _goes_on(record, resumption),
+        ]
         queued = await self._write(
             record,
             outbox_left=action.telemetry_pending,
@@ -410,7 +419,9 @@ class Reconciler:
         return changed
 
 
-def _goes_on(resumption: Resumption) -> str:
+def _goes_on(record: RunRecord, resumption: Resumption) -> str:
+    if record.spec.kind is RunKind.SWEEP:
+        return f"attempt {resumption.attempt} goes on with the study in its folder"
     where = "from the start: it has no checkpoint that its algorithm could take"
     if resumption.checkpoint is not None:
         where = f"from {resumption.checkpoint}, step {resumption.step:,} of the run"

@@ -153,3 +153,4 @@ def _forget(connection: sqlite3.Connection, run_id: str) -> None:
     with transaction(connection):
         for table in ("supervisor_events", "idempotency_keys", "runs"):
             connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - the names above
+        connection.execute("DELETE FROM trial_runs WHERE sweep = ?", (run_id,))

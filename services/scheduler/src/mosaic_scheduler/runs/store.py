@@ -12,7 +12,7 @@ from mosaic_scheduler.database import Database, transaction
 from mosaic_scheduler.errors import LeaseTaken, RunTransitionInvalid
 from mosaic_scheduler.executors.protocol import AttemptRef
 from mosaic_scheduler.gpus import lease
-from mosaic_scheduler.runs import idempotency, outbox, selection
+from mosaic_scheduler.runs import idempotency, outbox, selection, trials
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.outbox import ImportFact
 from mosaic_scheduler.runs.parsed import ParsedRuns, StoredRun, select
@@ -31,7 +31,7 @@ class RunStore:
     ) -> str | None:
         """Add a new run and its first event, at the queue's end.
 
-        Return the id of the run that was made with `key` before, when there is one: then nothing is added.
+        Return the id of the run that was made with `key`, or for this trial, before: then nothing is added.
 
         Raises:
             IdempotencyKeyReused: the key was used for something else.
@@ -54,6 +54,10 @@ class RunStore:
     async def made_with(self, key: IdempotencyKey) -> str | None:
         """Id of the run that was made with `key`. Raises IdempotencyKeyReused as `insert` does."""
         return await self._database.call(idempotency.find, key)
+
+    async def run_of_trial(self, sweep: str, key: str) -> str | None:
+        """Id of the run that was made for this key of a sweep, also after that run was deleted."""
+        return await self._database.call(trials.find, sweep, key)
 
     async def claim_key(self, key: IdempotencyKey, run_id: str) -> None:
         """Note that a request with `key` was answered with a run that was there. Raises as `insert` does."""
@@ -82,6 +86,10 @@ class RunStore:
     async def select_brief(self, wanted: selection.RunSelection, value: str | None) -> RunIds:
         """Ids of runs that fit, newest first, and what the list is sorted by."""
         return await self._database.call(selection.brief, wanted, value)
+
+    async def continued_by(self, sweep: str) -> str | None:
+        """Id of the newest sweep that goes on with this one."""
+        return await self._database.call(_continued_by, sweep)
 
     async def unfinished(self) -> list[StoredRun]:
         """Every run that has not ended, oldest first."""
@@ -152,6 +160,15 @@ class RunStore:
         return await self._database.call(_work, run_id, work)
 
 
+def _continued_by(connection: sqlite3.Connection, sweep: str) -> str | None:
+    row = connection.execute(
+        "SELECT run_id FROM runs WHERE json_extract(record, '$.spec.sweep.continues') = ?"
+        " ORDER BY run_id DESC LIMIT 1",
+        (sweep,),
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
 def _beginning_with(connection: sqlite3.Connection, beginning: str, limit: int) -> list[str]:
     rows = connection.execute(
         "SELECT run_id FROM runs WHERE run_id >= ?1 AND run_id < ?1 || '~' ORDER BY run_id LIMIT ?2",
@@ -169,6 +186,8 @@ def _insert(
 ) -> str | None:
     with transaction(connection):
         known = idempotency.claim(connection, key, record.run_id) if key is not None else None
+        if known is None and record.trial is not None:
+            known = trials.claim(connection, record)
         if known is not None:
             return known
         connection.execute(

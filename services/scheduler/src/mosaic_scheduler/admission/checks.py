@@ -1,0 +1,35 @@
+"""The checks of a run that is not a sweep, in the order in which wrong fields are listed."""
+
+from collections.abc import Callable
+
+from mosaic_scheduler.admission.check import Check
+from mosaic_scheduler.admission.context import Context
+from mosaic_scheduler.admission.fields import check_fields
+from mosaic_scheduler.admission.provisions import (
+    check_inputs,
+    check_packages,
+    check_restart,
+    check_secrets,
+    check_tracking,
+    check_xmpp,
+)
+from mosaic_scheduler.admission.resources import (
+    check_cores,
+    check_device,
+    check_internet,
+    check_memory,
+)
+
+RUN_CHECKS: tuple[Callable[[Context], list[Check]], ...] = (
+    check_fields,
+    check_device,
+    check_memory,
+    check_internet,
+    check_secrets,
+    check_tracking,
+    check_xmpp,
+    check_inputs,
+    check_cores,
+    check_packages,
+    check_restart,
+)
