@@ -23,6 +23,7 @@ from tests.specimen import episodes, machine_sample, metrics, report, run, run_i
 from tests.state.test_branches import branch, person
 from tests.state.test_external_links import tracking
 from tests.state.test_limits import gpu
+from tests.sweep_specimen import page, sweep_run, sweep_spec, trials, view
 
 from mosaic_contracts.comparison_orders import ActorProgress, ComparerLine
 from mosaic_contracts.live import Missed
@@ -64,6 +65,7 @@ from mosaic_gui.views.main_window import (
     REPLAY,
     RUNS,
     SETTINGS,
+    SWEEPS,
     TRAIN,
     TRAINED,
     WATCH,
@@ -308,6 +310,18 @@ def show_compared_trainings(spoken: Spoken) -> None:
     client.comparison.changed.emit()
 
 
+def show_sweeps(spoken: Spoken) -> None:
+    """A sweep with trials in every state."""
+    client = spoken.client
+    spoken.tick(client.store.take_runs(spoken.given([sweep_run(50), sweep_run(51)])))
+    client.window.show_page(SWEEPS)
+    client.sweeps.choose(run_id(50))
+    client.sweeps.take_view(spoken.given(view(50)))
+    client.sweeps.take_trials(run_id(50), page(spoken.given(trials(30, 2))))
+    spoken.given(list(sweep_spec().parameters))
+    client.sweeps.select(4)
+
+
 def show_replay(spoken: Spoken) -> None:
     """Two episodes, one of which differs."""
     client = spoken.client
@@ -548,6 +562,7 @@ VIEWS: tuple[Callable[[Spoken], None], ...] = (
     show_checkpoints,
     show_compare,
     show_compared_trainings,
+    show_sweeps,
     show_settings,
     show_human,
     show_play,

@@ -21,6 +21,8 @@ from tests.checkpoint_specimen import checkpoints
 from tests.looks.test_theme_switch import use_beliefs, use_log, use_side, use_trash
 from tests.replay_specimen import fill_replay
 from tests.specimen import report, run, run_id, summary, worker
+from tests.sweep_specimen import page as trial_page
+from tests.sweep_specimen import sweep_run, trials, view
 
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries
@@ -36,6 +38,7 @@ from mosaic_gui.views.main_window import (
     REPLAY,
     RUNS,
     SETTINGS,
+    SWEEPS,
     TRAIN,
     TRAINED,
     WATCH,
@@ -46,8 +49,9 @@ TYPED_INTO = (QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox)
 TYPED = ("F", "?", "/", "Del", "Return", "Enter")
 PLAYED = ("Space", "Left", "Right", ",", ".", "Home", "End", "J", "L", "T", "[", "]")
 """Keys without Ctrl or Alt, which are typed where text can be typed."""
-OF_A_WIDGET = ("Esc", "Alt+Down")
-"""Escape leaves what has the focus, Alt+Down opens the list of a checkpoint's field: tests of their own."""
+OF_A_WIDGET = ("Esc", "Alt+Down", "Ctrl+C")
+"""Escape leaves what has the focus, Alt+Down opens the list of a checkpoint's field, Ctrl+C copies rows: tests of
+their own."""
 
 
 class Greedy(QObject):
@@ -97,6 +101,16 @@ def show_checkpoints(client: DesktopClient) -> None:
     client.all_checkpoints.take_page(checkpoints(), is_last=True)
 
 
+def show_sweeps(client: DesktopClient) -> None:
+    """A sweep with a selected trial."""
+    client._on_tick(client.store.take_runs([sweep_run(90)]))
+    client.window.show_page(SWEEPS)
+    client.sweeps.choose(run_id(90))
+    client.sweeps.take_view(view(90))
+    client.sweeps.take_trials(run_id(90), trial_page(trials(9)))
+    client.window.sweeps.trials.table.selectRow(0)
+
+
 PAGES: dict[str, tuple[str, Callable[[DesktopClient], None]]] = {
     "runs": (RUNS, lambda client: client.window.show_page(RUNS)),
     "trash": (RUNS, use_trash),
@@ -111,6 +125,7 @@ PAGES: dict[str, tuple[str, Callable[[DesktopClient], None]]] = {
     "replay": (REPLAY, show_replay),
     "checkpoints": (CHECKPOINTS, show_checkpoints),
     "compare": (COMPARE, lambda client: client.window.show_page(COMPARE)),
+    "sweeps": (SWEEPS, show_sweeps),
     "settings": (SETTINGS, lambda client: client.window.show_page(SETTINGS)),
     "connection": (CONNECTION, lambda client: client.window.show_connection()),
 }
@@ -133,6 +148,7 @@ KEYS_OF_PAGE = {
     COMPARE: ("Ctrl+Return",),
     WATCH: ("F", "Ctrl+."),
     CHECKPOINTS: ("/", "Return"),
+    SWEEPS: ("/", "Return"),
     REPLAY: (*PLAYED, "Shift+Left", "Shift+Right"),
 }
 """Keys that are documented for one page; all others are for every page."""
@@ -218,7 +234,7 @@ def test_every_documented_key_is_a_command_of_its_page(client: DesktopClient) ->
         known |= {one.keys for one in commands(client) if one.keys}
         known |= {keys.toString() for keys in client.window._keys()}
     wanted = {QKeySequence(keys).toString() for keys in documented()}
-    assert wanted - known == {QKeySequence("Alt+Down").toString()}
+    assert wanted - known == {QKeySequence(keys).toString() for keys in ("Alt+Down", "Ctrl+C")}
     also = {QKeySequence(keys).toString() for keys in ("Enter", "Ctrl+Enter", "Ctrl+Y")}
     assert known - wanted - also == set()
 

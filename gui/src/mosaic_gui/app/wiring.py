@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mosaic_gui.views.play_page import PlayPage
     from mosaic_gui.views.replay_page import ReplayPage
     from mosaic_gui.views.settings_page import SettingsPage
+    from mosaic_gui.views.sweeps_page import SweepsPage
     from mosaic_gui.views.train_page import TrainPage
     from mosaic_gui.views.trained_page import TrainedPage
     from mosaic_gui.views.watch_page import WatchPage
@@ -45,6 +46,7 @@ class Wiring(QObject):
             parts.agents,
             parts.launch,
             parts.play_start,
+            parts.sweeps,
             parts.watch_controller,
             parts.replay_controller,
             parts.layouts,
@@ -92,6 +94,15 @@ class Wiring(QObject):
 
         page = ComparePage(self._parts.comparison)
         page.result.save_wanted.connect(self._parts.comparison_controller.save)
+        return page
+
+    def make_sweeps(self) -> SweepsPage:
+        """Sweeps, with their trials and charts."""
+        from mosaic_gui.views.sweeps_page import SweepsPage
+
+        page = SweepsPage(self._parts.sweeps)
+        page.said.connect(self._parts.say)
+        page.new_wanted.connect(lambda: self.window.show_page(TRAIN))
         return page
 
     def make_settings(self) -> SettingsPage:
@@ -226,6 +237,7 @@ class Wiring(QObject):
         self._connect_checkpoints()
         parts.watch.run_changed.connect(self._on_run_changed)
         parts.play_start.said.connect(parts.say)
+        parts.sweeps.runs_wanted.connect(self.navigator.open_runs)
         parts.comparison.episodes_wanted.connect(self.navigator.replay_together)
         parts.takeover_controller.opened.connect(self._on_taken_over)
         parts.branches.open_wanted.connect(parts.replay_controller.open)

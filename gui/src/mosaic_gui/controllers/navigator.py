@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from PyQt6.QtCore import QObject
 
+from mosaic_contracts.choices import RunKind
 from mosaic_contracts.runs import RunView
 from mosaic_gui.controllers.layouts import LayoutController
 from mosaic_gui.controllers.replay import ReplayController
@@ -15,8 +16,9 @@ from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.launch import ARGUMENT, LaunchModel
 from mosaic_gui.viewmodels.play_start import PlayStartModel
+from mosaic_gui.viewmodels.sweeps import SweepsModel
 from mosaic_gui.views.arrangement import HUMAN
-from mosaic_gui.views.main_window import PLAY, REPLAY, RUNS, TRAIN, WATCH, MainWindow
+from mosaic_gui.views.main_window import PLAY, REPLAY, RUNS, SWEEPS, TRAIN, WATCH, MainWindow
 
 
 class RunNavigator(QObject):
@@ -29,6 +31,7 @@ class RunNavigator(QObject):
         agents: AgentsModel,
         launch: LaunchModel,
         play_start: PlayStartModel,
+        sweeps: SweepsModel,
         watch: WatchController,
         replay: ReplayController,
         layouts: LayoutController,
@@ -38,9 +41,15 @@ class RunNavigator(QObject):
         self._window, self._store = window, store
         self._agents, self._launch, self._watch, self._say = agents, launch, watch, say
         self._replay, self._layouts, self._play_start = replay, layouts, play_start
+        self._sweeps = sweeps
 
     def open_runs(self, run_ids: list[str]) -> None:
-        """Watch the first run with the others laid over it."""
+        """Watch the first run with the others laid over it. A sweep has a page of its own."""
+        first = self._store.runs.get(run_ids[0]) if run_ids else None
+        if first is not None and first.spec.kind is RunKind.SWEEP:
+            self._sweeps.choose(first.run_id)
+            self._window.show_page(SWEEPS)
+            return
         self._layouts.take_back()
         self._open(run_ids)
 

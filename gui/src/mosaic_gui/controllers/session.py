@@ -95,6 +95,11 @@ class StreamSession(QObject):
         opening.ready.connect(self.stream.follow)
         opening.start()
 
+    def listen(self, run_id: str) -> None:
+        """Take the events of this run that come from now on, without its past."""
+        self.store.follow(run_id)
+        self.stream.follow(self.store.go_on_from(run_id, None))
+
     def unfollow(self, run_id: str) -> None:
         """Forget the run's events and unsubscribe."""
         self._shut(run_id)

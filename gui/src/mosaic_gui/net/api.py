@@ -23,6 +23,7 @@ from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.frames import EnvironmentFrame, decode_frame, decode_page
 from mosaic_contracts.http_api import Operation
 from mosaic_contracts.runs import ArtifactRow, ReplayEntry
+from mosaic_gui.net import sweep_operations as sweeps
 from mosaic_gui.net.backoff import retry_backoff
 from mosaic_gui.net.download import Download
 from mosaic_gui.net.location import StackLocation
@@ -172,6 +173,36 @@ class ApiClient(QObject):
         """List of EnvironmentFrame: some of these steps of a replay, from the first one on."""
         query = {"first": steps.first, "last": steps.last, "every": steps.every}
         return self._send(http_api.FRAMES, replay_id, query=query, read=_read_frames)
+
+    def start_sweep(self, sweep: dict[str, Any]) -> ApiReply:
+        """RunView of the new sweep. Sent again after a lost answer it is still one."""
+        return self._send(sweeps.START_SWEEP, body=sweep)
+
+    def check_sweep(self, sweep: dict[str, Any]) -> ApiReply:
+        """CheckReport; nothing is started."""
+        return self._send(sweeps.CHECK_SWEEP, body=sweep, repeat=True)
+
+    def sweep(self, run_id: str) -> ApiReply:
+        """SweepView."""
+        return self._send(sweeps.SWEEP, run_id)
+
+    def sweep_trials(self, run_id: str, after: str, limit: int) -> ApiReply:
+        """TrialPage of the trials that changed after a cursor; empty: from the first change."""
+        query: dict[str, str | int] = {"limit": limit, **({"after": after} if after else {})}
+        return self._send(sweeps.SWEEP_TRIALS, run_id, query=query)
+
+    def sweep_best(self, run_id: str, trial: int | None) -> ApiReply:
+        """Spec of a run with the parameters of a trial; without a number: of the best one."""
+        query = {} if trial is None else {"trial": trial}
+        return self._send(sweeps.SWEEP_BEST, run_id, query=query, read=_read_object)
+
+    def stop_sweep(self, run_id: str, let_finish: bool) -> ApiReply:
+        """RunView. The request can be repeated."""
+        return self._send(sweeps.STOP_SWEEP, run_id, body={"let_finish": let_finish})
+
+    def resume_sweep(self, run_id: str) -> ApiReply:
+        """RunView of a new sweep that goes on with the trials of this one."""
+        return self._send(sweeps.RESUME_SWEEP, run_id, body={})
 
     def delete_run(self, run_id: str) -> ApiReply:
         """RunView with `deleted_at`; for a day it can be restored."""
@@ -408,6 +439,13 @@ def _read_curves(data: bytes, _network_reply: QNetworkReply) -> CurveSet:
 
 def _read_bytes(data: bytes, _network_reply: QNetworkReply) -> bytes:
     return data
+
+
+def _read_object(data: bytes, _network_reply: QNetworkReply) -> dict[str, Any]:
+    found = json.loads(data)
+    if not isinstance(found, dict):
+        raise ValueError("no object")
+    return found
 
 
 def _read_replays(data: bytes, _network_reply: QNetworkReply) -> list[ReplayEntry]:

@@ -193,8 +193,8 @@ class Store:
             followed.curves.begin(curve, cursor)
         return Changes(curves=frozenset({run_id}))
 
-    def go_on_from(self, run_id: str, cursor: str) -> Follower:
-        """Continue from a cursor whose events were read in another way; return the follower."""
+    def go_on_from(self, run_id: str, cursor: str | None) -> Follower:
+        """Continue from a cursor whose events were read in another way, or from now (None); return the follower."""
         followed = self.followed[run_id]
         followed.follower = Follower(run_id, cursor)
         return followed.follower

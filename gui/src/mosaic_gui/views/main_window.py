@@ -43,20 +43,21 @@ if TYPE_CHECKING:
     from mosaic_gui.views.replay_page import ReplayPage
     from mosaic_gui.views.runs_page import RunsPage
     from mosaic_gui.views.settings_page import SettingsPage
+    from mosaic_gui.views.sweeps_page import SweepsPage
     from mosaic_gui.views.train_page import TrainPage
     from mosaic_gui.views.trained_page import TrainedPage
     from mosaic_gui.views.watch_page import WatchPage
 
 RUNS, TRAIN, TRAINED, WATCH = "runs", "train", "trained", "watch"
 REPLAY, PLAY, CHECKPOINTS, COMPARE = "replay", "play", "checkpoints", "compare"
-SETTINGS, CONNECTION = "settings", "connection"
+SWEEPS, SETTINGS, CONNECTION = "sweeps", "settings", "connection"
 LEAST = (960, 600)
 """Least size: half of a common screen."""
 ROOMY = 1160
 """As wide as the agents panel and the widest page want to be; below that the panel folds."""
 SPACIOUS = 1480
 """The same for the replay page, which has three columns."""
-PAGES = (RUNS, TRAIN, TRAINED, WATCH, REPLAY, PLAY, CHECKPOINTS, COMPARE, SETTINGS)
+PAGES = (RUNS, TRAIN, TRAINED, WATCH, REPLAY, PLAY, CHECKPOINTS, COMPARE, SWEEPS, SETTINGS)
 P = TypeVar("P", bound=QWidget)
 
 
@@ -89,6 +90,10 @@ class PageMaker(Protocol):
 
     def make_compare(self) -> ComparePage:
         """Policies and trainings that are compared."""
+        ...
+
+    def make_sweeps(self) -> SweepsPage:
+        """Sweeps, with their trials and charts."""
         ...
 
     def make_settings(self) -> SettingsPage:
@@ -179,6 +184,11 @@ class MainWindow(QMainWindow):
     def compare(self) -> ComparePage:
         """Policies and trainings that are compared."""
         return self._added(self._maker.make_compare())
+
+    @cached_property
+    def sweeps(self) -> SweepsPage:
+        """Sweeps, with their trials and charts."""
+        return self._added(self._maker.make_sweeps())
 
     @cached_property
     def settings(self) -> SettingsPage:
@@ -308,6 +318,7 @@ class MainWindow(QMainWindow):
             (PLAY, tr("Play"), "Ctrl+4"),
             (CHECKPOINTS, tr("Checkpoints"), "Ctrl+5"),
             (COMPARE, tr("Compare"), "Ctrl+6"),
+            (SWEEPS, tr("Sweeps"), "Ctrl+7"),
             (TRAIN, tr("Train new"), "Ctrl+N"),
             (TRAINED, tr("Use trained"), "Ctrl+U"),
             (SETTINGS, tr("Settings"), "Ctrl+,"),
@@ -352,6 +363,8 @@ class MainWindow(QMainWindow):
             self.play.list.search.setFocus()
         elif self.page == CHECKPOINTS:
             self.checkpoints.start_search()
+        elif self.page == SWEEPS and self._stack.currentWidget() is self.sweeps:
+            self.sweeps.start_search()
         elif self.page != WATCH or not self.watch.search_log():
             self.show_page(RUNS)
             self.runs.show_trash(False)
@@ -379,6 +392,7 @@ class MainWindow(QMainWindow):
             PLAY: (tr("Play"), "Ctrl+4"),
             CHECKPOINTS: (tr("Checkpoints"), "Ctrl+5"),
             COMPARE: (tr("Compare"), "Ctrl+6"),
+            SWEEPS: (tr("Sweeps"), "Ctrl+7"),
         }
         made = AgentsDock(self._agents, pages)
         made.page_wanted.connect(self.show_page)

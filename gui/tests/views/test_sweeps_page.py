@@ -1,0 +1,159 @@
+"""The page `Sweeps`: list, trials, charts, and what can be done with a sweep."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PyQt6.QtCore import QItemSelectionModel, QPointF, Qt
+from PyQt6.QtTest import QAbstractItemModelTester, QSignalSpy
+from PyQt6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+from tests.specimen import run, run_id
+from tests.sweep_specimen import page, sweep_run, trial, trials, view
+
+from mosaic_contracts.states import RunState
+from mosaic_contracts.sweeps import TrialState
+from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
+from mosaic_gui.viewmodels.trial_table import TrialTableModel
+from mosaic_gui.views.main_window import SWEEPS, WATCH
+from mosaic_gui.views.sweeps_page import SweepsPage
+
+FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
+
+
+@pytest.fixture
+def client(qtbot: QtBot, tmp_path: Path) -> Iterator[DesktopClient]:
+    """A client with two sweeps, of which the newest one was read."""
+    made = DesktopClient(tmp_path)
+    made.window.resize(1280, 800)
+    made.window.show()
+    made.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
+    sweeps = [sweep_run(90), sweep_run(89, RunState.SUCCEEDED)]
+    made._on_tick(made.store.replace_runs([run(1), *sweeps]))
+    made.window.show_page(SWEEPS)
+    made.sweeps.take_view(view(90))
+    made.sweeps.take_trials(run_id(90), page(trials(40, 2)))
+    yield made
+    made.window.close()
+    made.window.deleteLater()
+
+
+@pytest.fixture
+def shown(client: DesktopClient) -> SweepsPage:
+    """The page of that client."""
+    return client.window.sweeps
+
+
+def test_a_stack_without_sweeps_says_how_to_begin(qtbot: QtBot, tmp_path: Path) -> None:
+    """There is one thing to do."""
+    made = DesktopClient(tmp_path)
+    qtbot.addWidget(made.window)
+    made.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
+    made.window.show()
+    made.window.show_page(SWEEPS)
+    wanted = QSignalSpy(made.window.sweeps.new_wanted)
+    made.window.sweeps.first.click()
+    assert (len(wanted), made.window.sweeps.new.isVisible()) == (1, False)
+
+
+def test_the_table_follows_trials_without_losing_its_place(
+    client: DesktopClient, shown: SweepsPage
+) -> None:
+    """Sorted by value, a trial that completes moves; the selected one stays selected."""
+    table: TrialTableModel = client.sweeps.table
+    QAbstractItemModelTester(table, FATAL)
+    shown.trials.table.sortByColumn(2, Qt.SortOrder.DescendingOrder)
+    best = table.number_at(0)
+    shown.trials.table.selectRow(3)
+    kept = client.sweeps.selected
+    better = trial(39, TrialState.COMPLETE, values=[9_999.0])
+    client.sweeps.take_trials(run_id(90), page([better, trial(40, TrialState.RUNNING)]))
+    assert (table.number_at(0), table.number_at(1), table.rowCount()) == (39, best, 41)
+    assert client.sweeps.selected == kept
+    assert shown.trials.table.numbers == [kept]
+    shown.trials.states.setCurrentIndex(1)
+    assert {table.trial_at(row).state for row in range(table.rowCount())} == {  # type: ignore[union-attr]
+        TrialState.COMPLETE
+    }
+    shown.trials.search.setText("#39 huber")
+    assert table.rowCount() <= 1
+    many = [trial(number, TrialState.COMPLETE) for number in range(200)]
+    shown.trials.search.clear()
+    client.sweeps.take_trials(run_id(90), page(many))
+    assert table.rowCount() == 200
+
+
+def test_rows_are_copied_with_all_digits(
+    qtbot: QtBot, client: DesktopClient, shown: SweepsPage
+) -> None:
+    """The system's key copies what is selected, with titles."""
+    table = shown.trials.table
+    table.selectRow(0)
+    table.setFocus()
+    qtbot.keySequence(table, "Ctrl+C")
+    clipboard = QApplication.clipboard()
+    assert clipboard is not None
+    head, first, _ = clipboard.text().split("\n")
+    assert head.split("\t")[:4] == ["Trial", "State", "Value", "learning_rate"]
+    assert first.split("\t")[3] == repr(trial(0).parameters["learning_rate"])
+
+
+def test_a_dot_selects_its_trial_and_return_opens_its_runs(
+    qtbot: QtBot, client: DesktopClient, shown: SweepsPage
+) -> None:
+    """The row of the trial is marked, and its runs are watched together."""
+    history = shown.plots.plot("history")
+    qtbot.waitUntil(lambda: len(history._x) == 40)
+    place = history.plot.getViewBox().mapViewToScene(QPointF(7.0, history._y[7]))
+    number = history.nearest(place)
+    assert number == 7
+    history.chosen.emit(number)
+    assert shown.trials.table.numbers == [7]
+    wanted = QSignalSpy(client.sweeps.runs_wanted)
+    shown.trials.table.setFocus()
+    qtbot.keySequence(shown.trials.table, "Return")
+    assert wanted[0][0] == list(trial(7).runs.values())
+    assert client.window.page == WATCH
+
+
+def test_what_is_done_with_a_sweep(
+    client: DesktopClient, shown: SweepsPage, tmp_path: Path
+) -> None:
+    """Stop in two ways, train the best, the command, and a file of all trials."""
+    stopped, trained = QSignalSpy(client.sweeps.stop_wanted), QSignalSpy(client.sweeps.train_wanted)
+    assert shown.head.stop.isVisible()
+    client.sweeps.stop(True)
+    client.sweeps.train(17, 5)
+    assert (list(stopped[0]), list(trained[0])) == ([run_id(90), True], [run_id(90), 17, 5])
+    assert client.sweeps.command == f"./mosaic sweep show {run_id(90)}"
+    shown.head.export_to(str(tmp_path / "trials.csv"))
+    lines = (tmp_path / "trials.csv").read_text().splitlines()
+    assert (len(lines), lines[0].split(",")[:3]) == (
+        41,
+        ["trial", "state", "charts/episodic_return"],
+    )
+    shown.list.row_chosen.emit(run_id(89))
+    client.sweeps.take_view(view(89))
+    assert (shown.head.stop.isVisible(), shown.head.resume.isVisible()) == (False, True)
+    assert client.sweeps.table.rowCount() == 0
+
+
+def test_a_sweep_of_the_run_list_opens_its_page(client: DesktopClient) -> None:
+    """It has no curves that could be watched."""
+    client.navigator.open_runs([run_id(89)])
+    assert (client.window.page, client.sweeps.chosen) == (SWEEPS, run_id(89))
+    client.sweeps.take_problem("It is away.")
+    assert "It is away." in client.window.sweeps._words.text()
+
+
+def test_several_rows_open_together(client: DesktopClient, shown: SweepsPage) -> None:
+    """Their runs are laid over each other."""
+    wanted = QSignalSpy(client.sweeps.runs_wanted)
+    selection = shown.trials.table.selectionModel()
+    assert selection is not None
+    flags = QItemSelectionModel.SelectionFlag
+    for row in (0, 2):
+        selection.select(client.sweeps.table.index(row, 0), flags.Select | flags.Rows)
+    shown.trials.table.open()
+    assert len(wanted[0][0]) == 4
