@@ -110,7 +110,8 @@ def test_without_its_bundle_tracking_is_not_offered(
 
     monkeypatch.setattr(extras_module, "version", version)
     assert describe_worker().tracking == []
-    (found,) = check_run(make_spec(parameters={"track": True})).findings
+    report = check_run(make_spec(parameters={"track": True}))
+    (found,) = [finding for finding in report.findings if finding.level == "blocking"]
     assert (found.where, found.code) == ("parameters.track", "worker_not_ready")
     assert "./mosaic sync worker_cleanrl --bundle wandb" in found.message
 

@@ -309,7 +309,13 @@ def test_fewer_steps_than_a_batch_are_refused(
             "Keep one",
             None,
         ),
-        ({"parameters": {"track": True}}, "parameters.track", "parameter_invalid", "off", None),
+        (
+            {"algorithm": "dqn", "parameters": {"upload_model": True}},
+            "parameters.upload_model",
+            "parameter_invalid",
+            "not offered",
+            None,
+        ),
         (
             {"algorithm": "dqn", "parameters": {"save_model": True}},
             "parameters.save_model",

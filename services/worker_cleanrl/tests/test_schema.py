@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mosaic_contracts.tracking import TrackingRole
 from mosaic_contracts.worker import WorkerManifest
 from mosaic_worker_cleanrl.algorithm import SCRIPTS, Script
 from mosaic_worker_cleanrl.documentation import documentation_of
@@ -21,7 +22,7 @@ from mosaic_worker_cleanrl.schema.extraction import read_arguments
 def test_properties_carry_what_the_script_says() -> None:
     """Default, help, type, option and group of an argument are those of the script."""
     properties = parameter_schema(SCRIPTS["ppo"].source())["properties"]
-    assert len(properties) == 28  # the script's, and three of this worker's own
+    assert len(properties) == 37  # the script's, and twelve of this worker's own
     rate = properties["learning_rate"]
     assert rate["default"] == 2.5e-4
     assert rate["type"] == "number"
@@ -53,10 +54,16 @@ def test_each_algorithm_is_documented(script: Script) -> None:
 
 
 def test_what_steers_a_tracker_is_marked() -> None:
-    """A client distinguishes the switch, project and entity of W&B from the algorithm's own arguments."""
+    """A client distinguishes what steers W&B, the script's arguments and this worker's, from the algorithm's own."""
     properties = parameter_schema(SCRIPTS["ppo"].source())["properties"]
     marked = {part["x-tracking"]: name for name, part in properties.items() if "x-tracking" in part}
-    assert marked == {"track": "track", "project": "wandb_project_name", "entity": "wandb_entity"}
+    own = {role.value for role in TrackingRole} - {"track", "project", "entity", "offline"}
+    assert marked == {
+        "track": "track",
+        "project": "wandb_project_name",
+        "entity": "wandb_entity",
+        **{role: f"wandb_{role}" for role in own},
+    }
 
 
 def test_an_asserted_value_is_a_constant() -> None:

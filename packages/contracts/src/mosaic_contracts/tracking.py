@@ -19,6 +19,9 @@ WANDB = "wandb"
 WANDB_SECRET = "WANDB_API_KEY"
 """Name of the secret that holds the W&B key, and of the variable that wandb reads."""
 
+WANDB_SERVER = "https://api.forge.coreweave.com"
+"""Server that wandb 0.31.0 sends to where a run names no other one."""
+
 TRACKING_RUN = "tracking.run"
 """Namespaced event: a worker records it once its tracker has begun. Its data is a `TrackedRun`."""
 TRACKING_UPLOAD = "tracking.upload"

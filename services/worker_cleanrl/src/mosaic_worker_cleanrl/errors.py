@@ -1,6 +1,6 @@
 """What can go wrong in this worker. Every message says what to do next."""
 
-from mosaic_workerkit.errors import EnvironmentUnusable
+from mosaic_workerkit.errors import EnvironmentUnusable, RunRefused
 
 
 class ScriptMissing(RuntimeError):
@@ -41,6 +41,16 @@ class HookNotInstalled(RuntimeError):
 
 class HookSilent(RuntimeError):
     """The script ended and a hook never fired: nothing was recorded, so the run is no success."""
+
+
+class TrackerRefused(RunRefused):
+    """W&B did not take a run that requires it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"W&B did not take this run, which requires it (`wandb_required`): {why}. Mend that and retry, or train "
+            "without `wandb_required`: W&B's files are then kept to send later."
+        )
 
 
 class CheckpointRefused(ValueError):

@@ -2,8 +2,8 @@
 
 The requests were logged once from a real wandb 0.31.0 against a local HTTP server: `POST /graphql` with the operations
 in `_ANSWERS`, `POST /files/ENTITY/PROJECT/RUN/file_stream`, and `PUT` of files to the addresses that `CreateRunFiles`
-answers. Operations on artifacts are written from the queries that wandb sends. It keeps what was sent, so that a test can
-compare it, and it fails on request.
+answers. Operations on artifacts are written from the queries that wandb sends. It keeps what was sent, so that a test
+can compare it, and it fails on request.
 
 Example:
     >>> with WandbServer() as server:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, MutableMapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import gymnasium
 
@@ -25,11 +25,21 @@ from mosaic_worker_cleanrl.saved import has_observation_statistics
 from mosaic_workerkit.control import StopFlag
 from mosaic_workerkit.telemetry import NO_EPISODE, Telemetry
 
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
 _PATIENCE_STEPS = 20_000
 _PATIENCE_EPISODES = 10
 """Without an episode's end after so many steps, and so many times the longest episode, something is wrong."""
 _MOST_PATIENCE_STEPS = 50_000
 """After so many steps a person should know, also where episodes may be longer."""
+
+
+class SafePointRecorder(Protocol):
+    """Has something to record in the script's thread."""
+
+    def record_news(self) -> None:
+        """Record what is new."""
 
 
 class ScriptSession:
@@ -51,6 +61,9 @@ class ScriptSession:
         """Environment steps begun, over all sub-environments of the vector environment that trains."""
         self.environments_made = 0
         self.writers_made = 0
+        self.writers: list[SummaryWriter] = []
+        self.tracker: SafePointRecorder | None = None
+        """Has news of a tracker to record at safe points."""
         self._has_ended_one = False
         """Whether an episode has ended."""
         self._is_noted = False
@@ -162,8 +175,14 @@ class ScriptSession:
         Raises:
             GracefulStop: it was; what there is to save is saved.
         """
+        if self.tracker is not None:
+            self.tracker.record_news()
         if self._stop.requested:
             self._stop_here()
+
+    def request_stop(self, reason: str) -> None:
+        """Stop at the next safe point. It may be called in any thread."""
+        self._stop.request(reason)
 
     def save(self, reason: str) -> bool:
         """Write and announce the last checkpoint of everything the script holds, and the best one if it is that.

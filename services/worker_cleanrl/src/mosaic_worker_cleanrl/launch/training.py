@@ -3,10 +3,10 @@
 import os
 import sys
 import traceback
-from contextlib import ExitStack, chdir
+from contextlib import AbstractContextManager, ExitStack, chdir
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mosaic_base.imports import large_imports
 from mosaic_contracts.spec import RunSpec
@@ -19,12 +19,16 @@ from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.plan import ScriptPlan, make_plan
 from mosaic_worker_cleanrl.plan.start import warm_start_facts
+from mosaic_worker_cleanrl.plan.tracking_plan import TrackingPlan
 from mosaic_worker_cleanrl.plan.video import CAPTURE
 from mosaic_worker_cleanrl.schema.document import TENSORBOARD
 from mosaic_workerkit.control import StopFlag, StopForced
 from mosaic_workerkit.errors import RunRefused
 from mosaic_workerkit.surroundings import surroundings_of
 from mosaic_workerkit.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from mosaic_worker_cleanrl.launch.session import ScriptSession
 
 
 def train_run(telemetry: Telemetry, stop: StopFlag) -> None:
@@ -67,9 +71,7 @@ def _run_script(
         import torch
 
         from mosaic_worker_cleanrl.launch.compiler import import_compiler_when_used
-        from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
         from mosaic_worker_cleanrl.launch.session import ScriptSession
-        from mosaic_worker_cleanrl.launch.writer_hook import writer_hooks
 
     import_compiler_when_used()
     torch.set_num_threads(spec.cpus)
@@ -78,6 +80,37 @@ def _run_script(
     loaded = LoadedScript(script.module)
     session = ScriptSession(spec, plan, telemetry, stop, loaded.variables)
     session.safe_point()
+    with ExitStack() as outer:
+        if plan.tracking is not None and folder is not None:
+            outer.enter_context(_tracked(session, plan.tracking, folder))
+        _run_hooked(session, script, loaded, folder)
+        _require_hooks_called(
+            script, session.writers_made, session.environments_made, session.global_step
+        )
+        if not session.save("final"):
+            raise HookSilent(
+                f"{script.module} ended and holds no network in its variables: there is nothing to save"
+            )
+
+
+def _tracked(
+    session: "ScriptSession", plan: TrackingPlan, folder: Path
+) -> AbstractContextManager[None]:
+    with large_imports():
+        from mosaic_worker_cleanrl.launch.wandb_environment import prepare_environment
+
+        prepare_environment(session.telemetry.run_dir, plan)
+        from mosaic_worker_cleanrl.launch.tracking_hook import tracking_hooks
+
+    return tracking_hooks(session, plan, folder)
+
+
+def _run_hooked(
+    session: "ScriptSession", script: Script, loaded: LoadedScript, folder: Path | None
+) -> None:
+    from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
+    from mosaic_worker_cleanrl.launch.writer_hook import writer_hooks
+
     with ExitStack() as stack:
         stack.enter_context(session.live)
         stack.callback(session.close_clips)
@@ -85,7 +118,7 @@ def _run_script(
             sys.path.insert(0, str(OLD_GYM_PATH))
             stack.callback(sys.path.remove, str(OLD_GYM_PATH))
         stack.enter_context(environment_hooks(session))
-        if plan.arguments.get(CAPTURE):
+        if session.plan.arguments.get(CAPTURE):
             from mosaic_worker_cleanrl.launch.video_hook import video_hooks
 
             stack.enter_context(video_hooks(session))
@@ -94,14 +127,7 @@ def _run_script(
 
             stack.enter_context(buffer_hook())
         stack.enter_context(writer_hooks(session, folder))
-        _execute(loaded, plan.argv)
-    _require_hooks_called(
-        script, session.writers_made, session.environments_made, session.global_step
-    )
-    if not session.save("final"):
-        raise HookSilent(
-            f"{script.module} ended and holds no network in its variables: there is nothing to save"
-        )
+        _execute(loaded, session.plan.argv)
 
 
 def _execute(loaded: LoadedScript, argv: list[str]) -> None:

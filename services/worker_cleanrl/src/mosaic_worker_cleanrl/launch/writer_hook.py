@@ -40,6 +40,7 @@ def writer_hooks(session: ScriptSession, folder: Path | None) -> Iterator[None]:
                 target = folder / f"{session.writers_made}-{PurePath(log_dir or 'writer').name}"
             session.writers_made += 1
             original(writer, str(target), *args, **kwargs)
+            session.writers.append(writer)
             session.telemetry.artifact(target, "tensorboard", {"asked_for": log_dir})
 
         return init

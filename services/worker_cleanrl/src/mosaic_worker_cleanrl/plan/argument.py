@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import ParameterValue, RunSpec
 from mosaic_worker_cleanrl.description import ENVIRONMENT, SEED, STEPS
-from mosaic_worker_cleanrl.environment.extras import TRACKER
 from mosaic_worker_cleanrl.errors import ArgumentsRefused
 from mosaic_worker_cleanrl.plan.draft import ScriptPlan
 from mosaic_worker_cleanrl.schema.document import (
@@ -15,6 +14,7 @@ from mosaic_worker_cleanrl.schema.document import (
     parameter_schema,
 )
 from mosaic_worker_cleanrl.schema.extraction import read_arguments
+from mosaic_worker_cleanrl.schema.tracking import TRACKING_PARAMETERS
 from mosaic_workerkit.parameters import check_parameters
 
 _OWNED = {
@@ -24,12 +24,13 @@ _OWNED = {
 _OF_PLAYS = {
     SAMPLED: "sampled is for runs of kind play or evaluate: `./mosaic play RUN`, `./mosaic evaluate RUN`."
 }
-_OWN = frozenset({TENSORBOARD, CHECKPOINT, SAMPLED})
+_OWN = frozenset({TENSORBOARD, CHECKPOINT, SAMPLED, *TRACKING_PARAMETERS})
 _REFUSED_SWITCHES = {
-    "track": "Weights & Biases is not wired up yet. MOSAIC records every metric itself; leave `track` off.",
     "save_model": "MOSAIC writes checkpoints itself, while training and at the end. The script's own saving also "
     "runs an evaluation with video; leave `save_model` off.",
-    "upload_model": "Uploading needs internet access, which a run does not have. Leave `upload_model` off.",
+    "upload_model": "Upload of models to Hugging Face is not offered: it would use the token of an account, which no "
+    "consent of a run covers. Fetch a checkpoint (`./mosaic artifacts`, `./mosaic download`), upload that, and leave "
+    "`upload_model` off.",
 }
 
 
@@ -49,14 +50,6 @@ def given_parameters(spec: RunSpec, plan: ScriptPlan) -> dict[str, ParameterValu
 
 
 def _check_meaning(spec: RunSpec, given: dict[str, ParameterValue], plan: ScriptPlan) -> None:
-    if given.get("track") and not TRACKER.is_installed:
-        plan.block(
-            "parameters.track",
-            f"Tracking needs {TRACKER.title}, which is not installed here. Run {TRACKER.install_command} and ask "
-            "again, or leave `track` off: MOSAIC records every metric itself.",
-            ProblemCode.WORKER_NOT_READY,
-        )
-        return
     for name, why in (_REFUSED_SWITCHES | _OF_PLAYS).items():
         if given.get(name):
             plan.block(f"parameters.{name}", why, ProblemCode.PARAMETER_INVALID)

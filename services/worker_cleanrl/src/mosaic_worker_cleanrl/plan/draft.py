@@ -7,6 +7,7 @@ from typing import Any
 from mosaic_worker_cleanrl.algorithm import Script
 from mosaic_worker_cleanrl.environment.probe import EnvironmentProbe
 from mosaic_worker_cleanrl.environment.wrapping import wrappers_for
+from mosaic_worker_cleanrl.plan.tracking_plan import TrackingPlan
 from mosaic_worker_cleanrl.saved import SavedState
 from mosaic_workerkit.findings import Findings
 from mosaic_workerkit.spaces import Space, space_of
@@ -36,6 +37,8 @@ class ScriptPlan(Findings):
     """Where it lies."""
     sampled: bool = False
     """Whether a play draws its actions as the training did."""
+    tracking: TrackingPlan | None = None
+    """How the run is tracked by W&B; None: it is not."""
     episodes: int | None = None
     """Episodes of a play; None: as many as its steps permit."""
 

@@ -20,6 +20,7 @@ from mosaic_worker_cleanrl.plan.request import (
     pick_script,
 )
 from mosaic_worker_cleanrl.plan.start import check_warm_start, warm_start_facts
+from mosaic_worker_cleanrl.plan.tracking import plan_tracking
 from mosaic_worker_cleanrl.plan.video import check_clips, check_video
 from mosaic_worker_cleanrl.schema.document import CHECKPOINT
 
@@ -54,6 +55,7 @@ def check_run(spec: RunSpec) -> CheckReport:
             "gl": plan.gl,
             "packages": installed_packages(),
             **warm_start_facts(plan),
+            **({} if plan.tracking is None else {"tracking": plan.tracking.shown()}),
         }
     return plan.report(shown)
 
@@ -82,6 +84,7 @@ def make_plan(spec: RunSpec) -> ScriptPlan:
         fill_arguments(spec, given, plan)
     if not plan.is_blocked:
         measure_length(spec, plan.script, plan)
+        plan_tracking(spec, given, plan)
         check_recording(spec, plan)
         check_memory(spec, plan.script, plan)
         check_video(plan)

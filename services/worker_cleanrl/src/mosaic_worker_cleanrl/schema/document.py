@@ -4,11 +4,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from mosaic_contracts.tracking import X_TRACKING, TrackingRole
+from mosaic_contracts.tracking import X_TRACKING
 from mosaic_contracts.worker import CHECKPOINT_MARK
 from mosaic_worker_cleanrl.errors import SchemaUnreadable
 from mosaic_worker_cleanrl.schema.bound import BOUNDS
 from mosaic_worker_cleanrl.schema.extraction import ArgumentSource, read_arguments
+from mosaic_worker_cleanrl.schema.tracking import SCRIPT_ROLES, TRACKING_PARAMETERS
 
 NOTES = {
     "tensorboard": "The script's own TensorBoard files, kept with the run's: 3 to 7 MiB and 5 to 10 s of CPU a million "
@@ -19,11 +20,6 @@ NOTES = {
     "without a GPU, and kept in memory until its episode ends (0.1 MB an Atari frame)",
 }
 """What a user should know of an argument beyond the script's own help: what it means here."""
-_TRACKING = {
-    "track": TrackingRole.TRACK,
-    "wandb_project_name": TrackingRole.PROJECT,
-    "wandb_entity": TrackingRole.ENTITY,
-}
 TENSORBOARD, CHECKPOINT, SAMPLED = "tensorboard", "checkpoint", "sampled"
 """Arguments that are this worker's own and no script's."""
 _FILES = {
@@ -73,6 +69,7 @@ def parameter_schema(path: Path) -> dict[str, Any]:
             TENSORBOARD: _FILES,
             CHECKPOINT: _START,
             SAMPLED: _SAMPLED,
+            **TRACKING_PARAMETERS,
         },
     }
 
@@ -91,8 +88,8 @@ def _property(action: argparse.Action, source: ArgumentSource) -> dict[str, Any]
     if action.dest in source.constants:
         result["const"] = source.constants[action.dest]
     result |= BOUNDS.get(action.dest, {})
-    if action.dest in _TRACKING:
-        result[X_TRACKING] = _TRACKING[action.dest].value
+    if action.dest in SCRIPT_ROLES:
+        result[X_TRACKING] = SCRIPT_ROLES[action.dest].value
     result["x-flag"] = action.option_strings[-1]
     result["x-cli"] = "flag value"
     result["x-group"] = _group_of(action.dest, source)
