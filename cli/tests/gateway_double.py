@@ -66,7 +66,14 @@ def strict(text: str) -> Any:
 @contextmanager
 def gateway() -> Iterator[Answers]:
     """A server that answers, on a free port."""
-    known = Answers({"/api/v1/runs": {"runs": [RUN]}, OF_RUN: RUN, f"{OF_RUN}/artifacts": []})
+    known = Answers(
+        {
+            "/api/v1/runs": {"runs": [RUN]},
+            OF_RUN: RUN,
+            f"{OF_RUN}/artifacts": [],
+            f"{OF_RUN}/manifest": {"run_id": RUN_ID, "entries": []},
+        }
+    )
     known["/api/v1/runs/check"] = {"ok": True, "findings": []}
 
     class Gateway(BaseHTTPRequestHandler):

@@ -8,28 +8,49 @@ from tests.gateway_double import OF_RUN, RUN_ID, Answers, Mosaic, strict
 ROW = {"path": "checkpoints/final.pt", "kind": "checkpoint", "bytes": 2048, "step": 500}
 GONE = {**ROW, "path": "checkpoints/first.pt", "exists": False}
 
+ENTRY = {**ROW, "announced": True}
+LOG = {"path": "logs/new\nline.log", "kind": "log", "bytes": 1024}
+MANIFEST = {
+    "run_id": RUN_ID,
+    "entries": [ENTRY, {**ENTRY, "path": GONE["path"], "state": "pruned"}, LOG],
+    "links": [{"kind": "tracker", "tracked": {"tracker": "wandb", "url": "https://wandb.ai/r/1"}}],
+    "totals": [{"kind": "checkpoint", "files": 1, "bytes": 2048}, {"kind": "log", "files": 1, "bytes": 1024}],
+}  # fmt: skip
+
 
 @pytest.fixture(autouse=True)
 def announced(answers: Answers) -> None:
     """A run with one file, and one that was there."""
     answers[f"{OF_RUN}/artifacts"] = [ROW, GONE]
+    answers[f"{OF_RUN}/manifest"] = MANIFEST
 
 
 def test_files_are_listed(mosaic: Mosaic) -> None:
     """Path, size and step of each; what is not there any more says so."""
     code, out, _ = mosaic("artifacts", RUN_ID)
     assert code == 0
-    final, first = out.splitlines()[1:]
+    final, first, wandb = out.splitlines()[1:]
+    assert wandb == "wandb: https://wandb.ai/r/1"
     assert final.split() == ["checkpoints/final.pt", "checkpoint", "2.0", "KiB", "500"]
     assert "deleted" in first
     _, out, _ = mosaic("artifacts", RUN_ID, "--json")
     assert [row["path"] for row in strict(out)] == [ROW["path"], GONE["path"]]
 
 
+def test_all_files_are_listed_with_their_sums(mosaic: Mosaic) -> None:
+    """Logs too, each in one line; what is not listed by default is in the sums."""
+    _, out, _ = mosaic("artifacts", RUN_ID, "--all")
+    *_, log, _, sums = out.splitlines()
+    assert log.split() == ["logs/new\\nline.log", "log", "1.0", "KiB", "-"]
+    assert sums == "2 files, 3.0 KiB: checkpoint 2.0 KiB, log 1.0 KiB"
+    _, out, _ = mosaic("artifacts", RUN_ID, "--all", "--json")
+    assert len(strict(out)["entries"]) == 3
+
+
 def test_videos_are_listed_with_their_episodes(mosaic: Mosaic, answers: Answers) -> None:
     """The columns are there where a file shows an episode."""
     video = {"path": "videos/a.mp4", "kind": "video", "bytes": 2048, "env": 0, "episode": 1200}
-    answers[f"{OF_RUN}/artifacts"] = [ROW, video]
+    answers[f"{OF_RUN}/manifest"] = {**MANIFEST, "entries": [ENTRY, video], "links": []}
     _, out, _ = mosaic("artifacts", RUN_ID)
     heading, final, clip = out.splitlines()
     assert heading.split() == ["PATH", "KIND", "SIZE", "STEP", "ENV", "EPISODE"]

@@ -102,6 +102,11 @@ def hostile(answers: Answers) -> Answers:
         "/api/v1/runs": {"runs": [ENDED]},
         OF_RUN: ENDED,
         f"{OF_RUN}/artifacts": [{"path": FREE, "kind": FREE, "bytes": 1}],
+        f"{OF_RUN}/manifest": {
+            "run_id": RUN_ID,
+            "entries": [{"path": FREE, "kind": FREE, "bytes": 1, "announced": True}],
+            "links": [{"kind": "study", "run_id": FREE, "path": FREE}],
+        },
         f"{OF_RUN}/metrics": [{"name": FREE, "points": 1, "last_step": 1, "last_value": 1}],
         f"{OF_RUN}/curve": {"run_id": RUN_ID, "name": FREE, "points": 0},
         f"{OF_RUN}/events": {"events": [EVENT], "cursor": "", "has_more": False},

@@ -162,8 +162,8 @@ WORDS: dict[str, Words] = {
         arguments=("run",),
     ),
     "artifacts": Words(
-        "List the files that a run announced: checkpoints, videos, TensorBoard.",
-        options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
+        "List the files of a run: checkpoints, videos, TensorBoard; and its page at W&B.",
+        options=kinds("--all -a --json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
     ),
     "download": Words(

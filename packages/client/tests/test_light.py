@@ -11,9 +11,10 @@ from pydantic import BaseModel
 
 from mosaic_client import AnswerInvalid, Location, light, reading
 from mosaic_client.stack_connection import StackConnection
-from mosaic_contracts import checkpoints, runs, stack
+from mosaic_contracts import checkpoints, manifest, runs, stack
 from mosaic_contracts.branches import BranchPoint
 from mosaic_contracts.checkpoint_words import CheckpointMark, CheckpointState
+from mosaic_contracts.manifest_words import LinkKind
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.states import EndCause, RunState
 
@@ -65,6 +66,12 @@ CHECKPOINT = checkpoints.CheckpointRow(
     marks=[CheckpointMark.BEST],
     state=CheckpointState.ALTERED,
 )
+MANIFEST = manifest.RunManifest(
+    run_id=RUN_ID,
+    entries=[manifest.ManifestEntry(path="p", kind="video", bytes=3, episode=2)],
+    links=[manifest.ManifestLink(kind=LinkKind.STUDY, run_id=RUN_ID, path="study.db")],
+    totals=[manifest.KindTotal(kind="video", files=1, bytes=3)],
+)
 SAMPLES: list[tuple[type[light.Light], BaseModel]] = [
     (light.RunFields, SHORT),
     (light.RunFields, LONG),
@@ -73,6 +80,7 @@ SAMPLES: list[tuple[type[light.Light], BaseModel]] = [
     (light.MetricFields, runs.MetricName(name="n", points=1, last_step=None, last_value=math.nan)),
     (light.CurveFields, runs.Curve(run_id=RUN_ID, name="n", points=2, buckets=[BUCKET])),
     (light.CheckpointFields, CHECKPOINT),
+    (light.ManifestFields, MANIFEST),
     (light.ArtifactFields, runs.ArtifactRow(path="p", kind="video", bytes=3)),
     (light.StatusFields, stack.StackStatus(version="1", ready=True, broker=True, scheduler={"live": 1})),
     (
@@ -92,6 +100,9 @@ PAIRS: list[tuple[type[light.Light], type[BaseModel]]] = [
     (light.BucketFields, runs.CurveBucket),
     (light.EvaluationFields, checkpoints.CheckpointEvaluation),
     (light.ServiceFields, stack.ServiceEntry),
+    (light.ManifestEntryFields, manifest.ManifestEntry),
+    (light.ManifestLinkFields, manifest.ManifestLink),
+    (light.KindTotalFields, manifest.KindTotal),
 ]
 
 

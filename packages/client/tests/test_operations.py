@@ -149,6 +149,7 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
         [],
     ),
     (lambda c: c.artifacts(RUN_ID), "GET", f"{RUN}/artifacts", None, []),
+    (lambda c: c.manifest(RUN_ID), "GET", f"{RUN}/manifest", None, {"run_id": RUN_ID, "entries": []}),
     (lambda c: c.quarantine(RUN_ID), "GET", f"{RUN}/quarantine", None, []),
 ]  # fmt: skip
 

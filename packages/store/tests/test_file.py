@@ -138,7 +138,11 @@ def test_store_of_version_1_gets_its_played_episodes(path: Path) -> None:
         db.execute("ALTER TABLE run DROP COLUMN episodes_played")
         db.execute("DROP TABLE evaluation")
         db.execute("DROP INDEX artifact_checkpoint")
-        for column in ("env", "episode", "mean_return", "facts"):
+        db.execute("DROP TABLE file_report")
+        db.execute("DROP TABLE tracked")
+        seen = ("attempt", "seq", "kind", "type", "bytes", "sha256", "us", "name")
+        added = ("gone_reason", *(f"seen_{name}" for name in seen))
+        for column in ("env", "episode", "mean_return", "facts", *added):
             db.execute(f"ALTER TABLE artifact DROP COLUMN {column}")
         db.execute("PRAGMA user_version = 1")
     db.close()

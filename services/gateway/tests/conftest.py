@@ -28,6 +28,7 @@ from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.gpus import DeviceState, ForeignUser, GpuDevice, GpuReport
 from mosaic_contracts.live import SUBPROTOCOL_JSON
 from mosaic_contracts.machine import GpuState, MachineHistory
+from mosaic_contracts.manifest import FileReport, ReportedFile
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord
@@ -119,6 +120,7 @@ class Peers:
             "list": self._list,
             "stop": self._get,
             "restore": self._get,
+            "report_files": self._report_files,
             "retry": self._retry,
             "resume": self._retry,
             "clone": self._clone,
@@ -233,6 +235,14 @@ class Peers:
         made = record.model_copy(update={"spec": spec})
         self.records[NEW_RUN] = made
         return self.by_key.setdefault(f"{request.dashboard}", made)
+
+    async def _report_files(self, request: RunRequest) -> FileReport:
+        """As the scheduler's, of a run whose folder has one file."""
+        self.asked.append(request)
+        file = ReportedFile(
+            path="log.csv", kind="other", bytes=3, mtime_us=10**15, sha256="aa" * 32
+        )
+        return FileReport(files=[file])
 
     async def _queue(self) -> RunRecords:
         return RunRecords(runs=[r for r in self.records.values() if r.state == "queued"])

@@ -13,6 +13,7 @@ from tests.stack import Stack, until
 
 from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.exported import ExportedCheckpoint
+from mosaic_contracts.manifest import RUN_FILES
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import ImportOrder, RunRequest
 from mosaic_contracts.states import RunState
@@ -204,14 +205,18 @@ def left_in(stack: Stack) -> list[Path]:
 
 
 async def stored(stack: Stack, run_id: str) -> list[dict[str, Any]]:
-    """Events of an imported run, once its end is stored."""
+    """Events of an imported run, once the report of its files is stored, which is the last one."""
 
-    async def has_end() -> bool:
+    async def has_report() -> bool:
         found = stack.recorder.of(run_id, "supervisor")
-        return any(event["type"] == "lifecycle" for event in found)
+        return any(event["type"] == RUN_FILES for event in found)
 
-    await until(has_end)
-    return stack.recorder.of(run_id, "supervisor")
+    await until(has_report)
+    *events, report = stack.recorder.of(run_id, "supervisor")
+    assert {each["sha256"] for each in report["data"]["files"]} == {
+        hashlib.sha256(content).hexdigest() for content in files_of(stack, run_id).values()
+    }
+    return events
 
 
 @pytest.mark.broker

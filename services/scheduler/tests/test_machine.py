@@ -11,6 +11,7 @@ import pytest
 from tests.stack import Stack, until
 
 from mosaic_contracts.machine import GpuSample, GpuState, MachineHistory, RunUse
+from mosaic_contracts.manifest import RUN_FILES
 from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat, MachineRequest
 from mosaic_contracts.states import RunState
@@ -147,7 +148,9 @@ async def test_a_run_is_seen_on_the_machine_and_in_its_own_stream(stack: Stack) 
     assert ended.state is RunState.CANCELLED
     events = stack.recorder.of(run.run_id, "supervisor")
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    assert events[-1]["phase"] == "cancelled"
+    phases = [event["phase"] for event in events if event["type"] == "lifecycle"]
+    assert phases[-1] == "cancelled"
+    assert [event["type"] for event in events[-2:]] == ["lifecycle", RUN_FILES]
 
 
 def _metrics(stack: Stack, run_id: str) -> list[dict[str, object]]:

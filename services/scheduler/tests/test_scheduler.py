@@ -116,10 +116,11 @@ async def test_supervisor_events_tell_the_end(stack: Stack) -> None:
     await stack.wait_phases(run.run_id)
     events = stack.recorder.of(run.run_id, "supervisor")
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    assert events[-1]["data"]["attempt"] == 1
-    assert events[-1]["data"]["cause"] == "exit_code"
-    assert events[-1]["data"]["exit_code"] == 3
-    assert "exit code 3" in events[-1]["data"]["message"]
+    end = [event for event in events if event["type"] == "lifecycle"][-1]
+    assert end["data"]["attempt"] == 1
+    assert end["data"]["cause"] == "exit_code"
+    assert end["data"]["exit_code"] == 3
+    assert "exit code 3" in end["data"]["message"]
 
 
 async def test_an_exception_is_failed_with_the_last_lines(stack: Stack) -> None:

@@ -16,7 +16,7 @@ from mosaic_contracts.services import ListRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.errors import IdempotencyKeyReused, RunTransitionInvalid
-from mosaic_scheduler.runs import outbox, selection
+from mosaic_scheduler.runs import file_reports, outbox, selection
 from mosaic_scheduler.runs.idempotency import KEPT_S, IdempotencyKey
 from mosaic_scheduler.runs.store import RunStore
 
@@ -117,7 +117,7 @@ async def test_seq_goes_on_after_delivery_and_anew_with_an_attempt(
 async def test_telemetry_is_complete_once_outbox_and_own_events_are_stored(
     store: RunStore, database: Database, drained_first: bool
 ) -> None:
-    """`telemetry_pending` of an ended run is cleared by whichever comes last: its outbox, or its last event."""
+    """`telemetry_pending` is cleared by whichever comes last: the outbox, the last event, or the look at its files."""
     ended = await store.write(make_record(), state=RunState.CANCELLED, outbox_left=True)
     assert ended is not None
     assert ended.telemetry_pending
@@ -128,9 +128,11 @@ async def test_telemetry_is_complete_once_outbox_and_own_events_are_stored(
     assert await commit(2) is None, "the event of its end is not among them"
     if drained_first:
         assert await store.drained(RUN_ID) is None
-        settled = await commit(3)
+        assert await commit(3) is None
+        settled = await database.call(file_reports.add_report, RUN_ID, None)
     else:
         assert await commit(3) is None
+        assert await database.call(file_reports.add_report, RUN_ID, None) is None
         settled = await store.drained(RUN_ID)
     assert settled is not None
     assert not settled.telemetry_pending

@@ -1,10 +1,12 @@
 """`artifacts`, `download`, `link`: the files that a run left, on this machine or elsewhere."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from mosaic_cli import option
 from mosaic_cli.errors import FileProblem
@@ -12,9 +14,11 @@ from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import find_run, no_such, parse_duration
 from mosaic_cli.target import open_client, open_stack
 from mosaic_cli.wording import size
-from mosaic_client import reading
+from mosaic_client import light, reading
 from mosaic_client.errors import ArtifactUnknown
 from mosaic_client.stack_connection import StackConnection
+from mosaic_contracts.clips import CLIP_KIND
+from mosaic_contracts.manifest_words import FileState, FileType, LinkKind
 
 LINK_FOR = "5m"
 
@@ -27,28 +31,84 @@ File = Annotated[
 ]
 
 
-def artifacts(run: option.Run, json: option.Json = False) -> None:
-    """List the files that a run announced: checkpoints, videos, TensorBoard."""
+def artifacts(
+    run: option.Run,
+    all_files: Annotated[
+        bool,
+        typer.Option(
+            "--all", "-a", help="All files, with logs and what the run did not announce; and sums."
+        ),
+    ] = False,
+    json: option.Json = False,
+) -> None:
+    """List the files of a run: checkpoints, videos, TensorBoard; and its page at W&B."""
     with open_stack() as stack:
         run_id = find_run(stack, run).run_id
-        rows = reading.artifacts(stack, run_id)
+        if json and not all_files:
+            emit(reading.artifacts(stack, run_id))
+            return
+        manifest = reading.manifest(stack, run_id)
     if json:
-        emit(rows)
+        emit(manifest)
         return
-    if not rows:
+    shown = [each for each in manifest.entries if all_files or _is_result(each)]
+    if shown:
+        out.print(_table(shown))
+    else:
         say(f"{run_id} has announced no files.")
-        return
+    for link in manifest.links:
+        out.print(_link_words(link), soft_wrap=True)
+    if all_files:
+        out.print(_sums(manifest), soft_wrap=True)
+
+
+def _is_result(entry: light.ManifestEntryFields) -> bool:
+    """Whether the run announced it, or it is a video that its worker could not announce before it was killed."""
+    return entry.announced or entry.kind == CLIP_KIND
+
+
+def _table(entries: Sequence[light.ManifestEntryFields]) -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in ("PATH", "KIND"):
         table.add_column(heading)
-    has_episodes = any(row.episode is not None for row in rows)
+    has_episodes = any(each.episode is not None for each in entries)
     for heading in ("SIZE", "STEP", *(["ENV", "EPISODE"] if has_episodes else [])):
         table.add_column(heading, justify="right")
-    for row in rows:
-        length = size(row.bytes) if row.exists else "deleted"
-        numbers = (row.step, row.env, row.episode) if has_episodes else (row.step,)
-        table.add_row(row.path, row.kind, length, *map(_count, numbers))
-    out.print(table)
+    for each in entries:
+        numbers = (each.step, each.env, each.episode) if has_episodes else (each.step,)
+        table.add_row(_one_line(each.path), each.kind, _size_words(each), *map(_count, numbers))
+    return table
+
+
+def _one_line(path: str) -> str:
+    return path.replace("\n", "\\n").replace("\r", "\\r")
+
+
+def _size_words(entry: light.ManifestEntryFields) -> str:
+    """Size of a file, or what became of it."""
+    if not entry.state.is_there:
+        return "deleted" if entry.state is FileState.PRUNED else "missing"
+    is_measured = entry.type in (FileType.FILE, FileType.FOLDER)
+    return size(entry.bytes) if is_measured else entry.type.value
+
+
+def _link_words(link: light.ManifestLinkFields) -> Text:
+    if link.tracked is not None:
+        place = link.tracked.get("url") or link.tracked.get("folder") or "no address yet"
+        return Text(f"{link.tracked.get('tracker')}: {place}")
+    if link.kind is LinkKind.DASHBOARD:
+        return Text(f"TensorBoard: run {link.run_id}; `mosaic tensorboard` prints its address")
+    return Text(f"study: {link.path} of {link.run_id}")
+
+
+def _sums(manifest: light.ManifestFields) -> Text:
+    """Number and size of all files, then by kind."""
+    files = sum(total.files for total in manifest.totals) + manifest.unlisted_files
+    length = sum(total.bytes for total in manifest.totals) + manifest.unlisted_bytes
+    kinds = [f"{total.kind} {size(total.bytes)}" for total in manifest.totals if total.files]
+    if manifest.unlisted_files:
+        kinds.append(f"{manifest.unlisted_files:,} files not listed")
+    return Text(f"{files:,} files, {size(length)}: {', '.join(kinds)}")
 
 
 def download(

@@ -167,6 +167,7 @@ class AsyncClient:
     log = sent(telemetry_calls.log)
     log_tail = sent(telemetry_calls.log_tail)
     artifacts = sent(telemetry_calls.artifacts)
+    manifest = sent(telemetry_calls.manifest)
     quarantine = sent(telemetry_calls.quarantine)
 
     async def import_checkpoint(

@@ -141,6 +141,7 @@ class Client(StackConnection):
     log = sent(telemetry_calls.log)
     log_tail = sent(telemetry_calls.log_tail)
     artifacts = sent(telemetry_calls.artifacts)
+    manifest = sent(telemetry_calls.manifest)
     quarantine = sent(telemetry_calls.quarantine)
 
     def import_checkpoint(

@@ -16,6 +16,7 @@ from mosaic_contracts.checkpoint_words import CheckpointMark, CheckpointState
 from mosaic_contracts.choices import RunKind
 from mosaic_contracts.compat import Self
 from mosaic_contracts.figures import steps_done, steps_in_all
+from mosaic_contracts.manifest_words import FileState, FileType, LinkKind
 from mosaic_contracts.states import EndCause, RunState
 
 
@@ -208,6 +209,50 @@ class ArtifactFields(Light):
     env: int | None = None
     episode: int | None = None
     exists: bool = True
+
+
+class ManifestEntryFields(Light):
+    """As in `mosaic_contracts.manifest.ManifestEntry`."""
+
+    path: str
+    kind: str
+    bytes: int
+    type: FileType = FileType.FILE
+    step: int | None = None
+    env: int | None = None
+    episode: int | None = None
+    reason: str | None = None
+    state: FileState = FileState.PRESENT
+    announced: bool = False
+
+
+class ManifestLinkFields(Light):
+    """As in `mosaic_contracts.manifest.ManifestLink`."""
+
+    kind: LinkKind
+    run_id: str | None = None
+    path: str | None = None
+    tracked: dict[str, Any] | None = None
+
+
+class KindTotalFields(Light):
+    """As in `mosaic_contracts.manifest.KindTotal`."""
+
+    kind: str
+    files: int
+    bytes: int
+    gone: int = 0
+
+
+class ManifestFields(Light):
+    """As in `mosaic_contracts.manifest.RunManifest`."""
+
+    run_id: str
+    entries: list[ManifestEntryFields]
+    links: list[ManifestLinkFields] = []
+    totals: list[KindTotalFields] = []
+    unlisted_files: int = 0
+    unlisted_bytes: int = 0
 
 
 class EvaluationFields(Light):

@@ -100,6 +100,11 @@ def restore(stack: StackConnection, run_id: str) -> light.RunFields:
     return stack.send(Call.of(http_api.RESTORE, run_id, read=light.RunFields.read_answer))
 
 
+def manifest(stack: StackConnection, run_id: str) -> light.ManifestFields:
+    """Return all that a run has."""
+    return stack.send(Call.of(http_api.MANIFEST, run_id, read=light.ManifestFields.read_answer))
+
+
 def artifacts(stack: StackConnection, run_id: str) -> list[light.ArtifactFields]:
     """Return the files that the run announced."""
     return _read_list(stack, http_api.ARTIFACTS, run_id, light.ArtifactFields)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mosaic_contracts.frames import EpisodeFrames
     from mosaic_contracts.gpus import GpuReport
     from mosaic_contracts.machine import MachineHistory
+    from mosaic_contracts.manifest import RunManifest
     from mosaic_contracts.preflight import PreflightReport
     from mosaic_contracts.runs import (
         ArtifactRow,
@@ -259,6 +260,7 @@ LOG: Operation[str] = Operation("GET", f"{_RUN}/log", form="text")
 ARTIFACTS: Operation[list[ArtifactRow]] = Operation(
     "GET", f"{_RUN}/artifacts", "runs.ArtifactRow", "list"
 )
+MANIFEST: Operation[RunManifest] = Operation("GET", f"{_RUN}/manifest", "manifest.RunManifest")
 CHECKPOINTS: Operation[CheckpointPage] = Operation(
     "GET", f"{PREFIX}/checkpoints", "checkpoints.CheckpointPage"
 )

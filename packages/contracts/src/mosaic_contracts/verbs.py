@@ -11,6 +11,7 @@ from pydantic import BaseModel, RootModel
 from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.gpus import GpuReport
 from mosaic_contracts.machine import MachineHistory
+from mosaic_contracts.manifest import FileReport
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.replays import EpisodeEvents, EpisodeRequest
 from mosaic_contracts.runs import RunRecord
@@ -52,6 +53,8 @@ SLOW_S = 120.0
 """Time limit in seconds for verbs that may start a worker's interpreter, which imports torch from a cold disk."""
 PRUNE_S = 30.0
 """Time limit in seconds for one request to delete a run's events; it is repeated after a time-out."""
+REPORT_S = 10.0
+"""Time limit in seconds for a look at the files of a run."""
 EPISODE_S = 30.0
 """Time limit in seconds for one page of an episode's events."""
 
@@ -115,6 +118,7 @@ CHECK_SWEEP = _scheduler("sweep", SweepOrder, CheckReport, SLOW_S)
 RESUME_SWEEP = _scheduler("resume_sweep", SweepResumption, RunRecord, SLOW_S)
 TRIAL = _scheduler("trial", TrialOrder, RunRecord, SLOW_S)
 DELETE = _scheduler("delete", DeleteRequest, RunRecord)
+REPORT_FILES = _scheduler("report_files", RunRequest, FileReport, REPORT_S)
 RESTORE = _scheduler("restore", RunRequest, RunRecord)
 WORKERS = _scheduler("workers", NoRequest, WorkerEntries, SLOW_S)
 DESCRIBE = _scheduler("describe", WorkerRequest, WorkerDescription, SLOW_S)
@@ -148,6 +152,7 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
     ),
     *(PLAY, FORK, REPLAY, IMPORT, DASHBOARD, DELETE, RESTORE, WORKERS, DESCRIBE, MACHINE, GPUS),
     *(SWEEP, CHECK_SWEEP, RESUME_SWEEP, TRIAL),
+    REPORT_FILES,
     *(SECRETS, SET_SECRET, DELETE_SECRET, STATUS),
     *(RECORDER_COMMITTED, RECORDER_STATUS, RECORDER_PRUNE, RECORDER_EPISODE),
 )

@@ -15,6 +15,7 @@ from mosaic_store.errors import (
     StoreWriteFailed,
 )
 from mosaic_store.ingest import Quarantined
+from mosaic_store.manifest import NO_FILES, KnownFile, KnownFiles, SeenFile
 from mosaic_store.prune import PruneStep
 from mosaic_store.reader import Reader, open_reader
 from mosaic_store.summaries import Phase, RunMarks
@@ -22,9 +23,12 @@ from mosaic_store.writer import StreamCursor, Writer, open_writer
 
 __all__ = [
     "MAX_RAW_BYTES",
+    "NO_FILES",
     "CheckpointEntry",
     "CheckpointKey",
     "EpisodeNotStored",
+    "KnownFile",
+    "KnownFiles",
     "MetricNotStored",
     "Phase",
     "PruneStep",
@@ -32,6 +36,7 @@ __all__ = [
     "ReadTooSlow",
     "Reader",
     "RunMarks",
+    "SeenFile",
     "StoreError",
     "StoreForeign",
     "StoreLocked",

@@ -6,8 +6,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mosaic_contracts.evaluations import EVALUATION_RESULT
+from mosaic_contracts.manifest import RUN_FILES
+from mosaic_contracts.tracking import TRACKING_RUN
 from mosaic_contracts.wire import (
     INTEGER_LIMIT,
+    SOURCE_SUPERVISOR,
     THINNED,
     TYPE_OF,
     Artifact,
@@ -27,6 +30,8 @@ from mosaic_contracts.wire import (
 )
 
 _MAX_ATTEMPT = 2**31
+AFTER_WORKER = INTEGER_LIMIT // 2
+"""Added to the seq of what the supervisor says of files: it counts after all that the attempt's worker said of them."""
 
 
 class EpisodeSpan:
@@ -83,6 +88,14 @@ class Evaluation(NamedTuple):
     data: dict[str, Any]
 
 
+class FolderReport(NamedTuple):
+    """What a run's folder had after its end: data of a `FileReport`."""
+
+    seq: int
+    t_us: int
+    data: dict[str, Any]
+
+
 class BatchSummary(NamedTuple):
     """Everything that a batch adds outside its block."""
 
@@ -98,6 +111,9 @@ class BatchSummary(NamedTuple):
     removals: list[tuple[int, ArtifactPruned]]
     configs: list[tuple[int, bytes]]
     evaluations: list[Evaluation]
+    reports: list[FolderReport]
+    tracked: list[tuple[int, dict[str, Any]]]
+    """Seq and data of events that name the run at a tracker."""
 
 
 def summarize(batch: Batch, records: list[Record]) -> BatchSummary:
@@ -129,6 +145,8 @@ def summarize(batch: Batch, records: list[Record]) -> BatchSummary:
         summary.removals,
         summary.configs,
         summary.evaluations,
+        summary.reports,
+        summary.tracked,
     )
 
 
@@ -160,6 +178,8 @@ class _Summarizer:
 
     def __init__(self, batch: Batch, episodes: dict[tuple[int, int], EpisodeSpan]) -> None:
         self._t0_us = batch.t0_us
+        self._is_supervisor = batch.source == SOURCE_SUPERVISOR
+        self._later = AFTER_WORKER if self._is_supervisor else 0
         self.kinds = 0
         self.global_step = 0
         self.dropped = 0
@@ -169,6 +189,8 @@ class _Summarizer:
         self.removals: list[tuple[int, ArtifactPruned]] = []
         self.configs: list[tuple[int, bytes]] = []
         self.evaluations: list[Evaluation] = []
+        self.reports: list[FolderReport] = []
+        self.tracked: list[tuple[int, dict[str, Any]]] = []
 
     def add(self, record: Record) -> None:
         self.kinds |= _BIT_OF[type(record)]
@@ -180,11 +202,11 @@ class _Summarizer:
                 self._add_metric(record, t_us)
             case Checkpoint() | Artifact():
                 _check_range(record.bytes, t_us)
-                self.files.append(File(record.seq, t_us, record))
+                self.files.append(File(record.seq + self._later, t_us, record))
                 if isinstance(record, Checkpoint):
                     self._reach(record.step)
             case ArtifactPruned():
-                self.removals.append((record.seq, record))
+                self.removals.append((record.seq + self._later, record))
             case Config():
                 self.configs.append((record.seq, msgspec.msgpack.encode(record.data)))
             case Extra() if record.type == THINNED:
@@ -195,6 +217,11 @@ class _Summarizer:
             case Extra() if record.type == EVALUATION_RESULT:
                 evaluation = read_evaluation(record, t_us)
                 self.evaluations += [] if evaluation is None else [evaluation]
+            case Extra() if record.type == RUN_FILES and self._is_supervisor:
+                _check_range(t_us)
+                self.reports.append(FolderReport(record.seq + self._later, t_us, record.data))
+            case Extra() if record.type == TRACKING_RUN:
+                self.tracked.append((record.seq, record.data))
             case _:
                 pass
 

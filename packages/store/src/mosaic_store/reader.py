@@ -43,6 +43,7 @@ from mosaic_store.episode_page import (
     read_steps,
 )
 from mosaic_store.event_page import MAX_PAGE_EVENTS, read_page
+from mosaic_store.manifest import KnownFiles, read_known_files
 from mosaic_store.marks import read_marks
 from mosaic_store.pool import ReadPool
 from mosaic_store.summaries import (
@@ -280,6 +281,11 @@ class Reader:
         """Checkpoints and other files that a run announced."""
         with self._pool.lend() as db:
             return read_artifacts(db, run_id)
+
+    def known_files(self, run_id: str) -> KnownFiles:
+        """All that the events say of the files of a run."""
+        with self._pool.lend() as db:
+            return read_known_files(db, run_id)
 
     def checkpoint_entries(self) -> list[CheckpointEntry]:
         """Checkpoints of all runs, with what they are sorted by."""

@@ -184,7 +184,37 @@ CREATE INDEX evaluation_file ON evaluation (sha256);
 """
 """Facts of a checkpoint: msgpack of its event's data; NULL: an older store did not keep them."""
 
-MIGRATIONS: tuple[str, ...] = (_V1, _V2, _V3, _V4)
+_V5 = """
+ALTER TABLE artifact ADD COLUMN seen_attempt INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE artifact ADD COLUMN seen_seq INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE artifact ADD COLUMN seen_kind TEXT;
+ALTER TABLE artifact ADD COLUMN seen_type TEXT;
+ALTER TABLE artifact ADD COLUMN seen_bytes INTEGER;
+ALTER TABLE artifact ADD COLUMN seen_sha256 TEXT;
+ALTER TABLE artifact ADD COLUMN seen_us INTEGER;
+ALTER TABLE artifact ADD COLUMN seen_name TEXT;
+ALTER TABLE artifact ADD COLUMN gone_reason TEXT;
+CREATE TABLE file_report (
+    run INTEGER PRIMARY KEY,
+    attempt INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    t_us INTEGER NOT NULL,
+    unlisted_files INTEGER NOT NULL,
+    unlisted_bytes INTEGER NOT NULL
+);
+CREATE TABLE tracked (
+    run INTEGER NOT NULL,
+    tracker TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    data BLOB NOT NULL,            -- msgpack of the event's data
+    PRIMARY KEY (run, tracker)
+) WITHOUT ROWID;
+"""
+"""What the folder of a run had when it was last looked at after its end, with the event that says so; `seen_us` is the
+time of the file's last change. And the run at its trackers, as it last reported."""
+
+MIGRATIONS: tuple[str, ...] = (_V1, _V2, _V3, _V4, _V5)
 """Step i brings a store from version i to i + 1. Published steps never change."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -13,6 +13,7 @@ from mosaic_gateway.files.artifacts import Artifacts
 from mosaic_gateway.history import History
 from mosaic_gateway.live.frames import FrameHub
 from mosaic_gateway.live.hub import Hub
+from mosaic_gateway.manifests.service import Manifests
 from mosaic_gateway.runs.known_runs import KnownRuns
 from mosaic_gateway.runs.last_known import LastKnown
 from mosaic_gateway.runs.rate import RateTracker
@@ -38,6 +39,7 @@ class Services:
     history: History
     runs: Runs
     artifacts: Artifacts
+    manifests: Manifests
     dashboards: Dashboards
     checkpoints: CheckpointRegistry
     verifier: CheckpointVerifier
@@ -92,6 +94,7 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
         history=history,
         runs=runs,
         artifacts=Artifacts(history),
+        manifests=Manifests(scheduler, runs, history),
         dashboards=dashboards,
         checkpoints=registry,
         verifier=CheckpointVerifier(registry, settings.runs_dir),

@@ -41,6 +41,7 @@ from mosaic_scheduler.machine.sampler import MachineSampler
 from mosaic_scheduler.machine.watch import MachineWatch
 from mosaic_scheduler.queue.duration import PastDurations
 from mosaic_scheduler.reconcile.dispatch import Dispatcher
+from mosaic_scheduler.reconcile.file_reporter import FileReporter
 from mosaic_scheduler.reconcile.launch import LaunchBuilder
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.reconcile.purge import RunPurge
@@ -141,6 +142,13 @@ class SchedulerApp:
             accounts=self._accounts,
             wake=reconcile,
         )
+        self._files = FileReporter(
+            database,
+            store,
+            lambda record: executor.folder(AttemptRef(record.run_id, record.attempt)),
+            announcer,
+            events_due,
+        )
         self._purge = RunPurge(database, bus, home, executor, self._publisher)
         self._machine = _machine_watch(
             settings, executor, ledger, self._gpu_watch, heartbeats, database, events_due
@@ -186,6 +194,7 @@ class SchedulerApp:
             QueueMoves(store, views, announcer, reconcile),
             GpuReports(self._gpu_watch, ledger, executor),
             SecretService(vault),
+            self._files,
             self._machine,
             self._catalogue,
         )
@@ -208,6 +217,8 @@ class SchedulerApp:
             "publisher": self._publisher.run,
             "drain": self._drain.run,
             "purge": self._purge.run,
+            "file_reports": self._files.run,
+            "file_digests": self._files.run_digests,
             "machine": self._machine.run,
             "gpus": self._gpu_watch.run,
             "xmpp": self._accounts.run,

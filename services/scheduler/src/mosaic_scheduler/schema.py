@@ -111,6 +111,13 @@ CREATE TABLE trial_runs (
 """
 """Kept as long as the sweep, also after the run was deleted."""
 
+_FILES_OF_RUNS = """
+ALTER TABLE runs ADD COLUMN files_state INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX runs_files_due ON runs (files_state) WHERE files_state IN (1, 2);
+"""
+"""How far the report of the files of an ended run is (`runs.file_reports`). Runs that ended before are reported when
+somebody asks for their manifest."""
+
 MIGRATIONS = (
     _FIRST,
     _CHANGES_BY_USERS,
@@ -121,5 +128,6 @@ MIGRATIONS = (
     _INTERRUPTED_RUNS,
     _FACTS_OF_IMPORTS,
     _TRIAL_RUNS,
+    _FILES_OF_RUNS,
 )
 """Never change one that was released; append."""

@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import Call, query_of, typed
 from mosaic_contracts import http_api
+from mosaic_contracts.manifest import RunManifest
 from mosaic_contracts.runs import ArtifactRow, Curve, EpisodePage, EventPage, MetricName
 from mosaic_contracts.stored import BatchPage, decode_page
 
@@ -203,6 +204,22 @@ def artifacts(run_id: str) -> Call[list[ArtifactRow]]:
         RunUnknown: there is no such run.
     """
     return typed(http_api.ARTIFACTS, run_id)
+
+
+def manifest(run_id: str) -> Call[RunManifest]:
+    """Fetch all that a run has: files, and what belongs to it and is no file.
+
+    Args:
+        run_id: id of the run.
+
+    Returns:
+        Every file with kind, size, digest and what became of it, also those that the run did not announce; the run at
+        W&B, dashboards that show it, and its study; sums by kind.
+
+    Raises:
+        RunUnknown: there is no such run.
+    """
+    return typed(http_api.MANIFEST, run_id)
 
 
 def artifact(run_id: str, path: str) -> Call[None]:

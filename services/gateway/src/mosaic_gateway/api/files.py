@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field, model_validator
 from starlette.responses import PlainTextResponse, Response
 
+from mosaic_contracts.manifest import RunManifest
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_gateway.api.any_path import ANY_PATH
@@ -62,6 +63,12 @@ async def list_artifacts(services: ServicesDep, run_id: KnownRun) -> Response:
     """Files that the run announced, and clips of a killed run."""
     folder, has_ended = services.runs.folder(run_id), await services.runs.has_ended(run_id)
     return json_reply(await services.artifacts.rows(run_id, folder, has_ended=has_ended))
+
+
+@router.get("/runs/{run_id}/manifest", response_model=RunManifest, tags=["artifacts"])
+async def get_manifest(services: ServicesDep, run_id: KnownRun) -> Response:
+    """All files of the run, announced or found, with their states; and the run at W&B, its dashboards and its study."""
+    return json_reply(await services.manifests.manifest(run_id))
 
 
 @router.head("/runs/{run_id}/artifacts/" + ANY_PATH, include_in_schema=False)

@@ -2,11 +2,7 @@
 
 from pathlib import Path, PurePosixPath
 
-from mosaic_contracts.launch import OUTBOX_DIR
-
-CONTROL_DIR = "control"
-PRIVATE = frozenset({CONTROL_DIR, OUTBOX_DIR})
-"""Credentials and sockets; the outbox's segments. Nobody downloads them."""
+from mosaic_contracts.manifest import PRIVATE_DIRS
 
 
 class PathRefused(ValueError):
@@ -24,7 +20,7 @@ def resolve_inside(run_dir: Path, relative: str) -> Path:
     # One name for one file: `a//b`, `a/./b` and `a/b/` are not `a/b`.
     if not parts or "\0" in relative or ".." in parts or "/".join(parts) != relative:
         raise PathRefused("the path must name a file below the run folder")
-    if parts[0] in PRIVATE:
+    if parts[0] in PRIVATE_DIRS:
         raise PathRefused("this part of the run folder is private")
     try:
         real = run_dir.resolve().joinpath(*parts).resolve(strict=True)
@@ -42,5 +38,5 @@ def is_inside(run_dir: Path, real: Path) -> bool:
     return (
         real.is_relative_to(root)
         and real != root
-        and real.relative_to(root).parts[0] not in PRIVATE
+        and real.relative_to(root).parts[0] not in PRIVATE_DIRS
     )

@@ -22,7 +22,7 @@ from mosaic_contracts.states import EndCause, RunState
 from mosaic_contracts.worker import Algorithm, InspectedCheckpoint
 from mosaic_scheduler.admission.admission import display_name
 from mosaic_scheduler.executors.inputs import checkpoint_parameters
-from mosaic_scheduler.runs.outbox import ImportFact
+from mosaic_scheduler.runs.outbox import RunFact
 
 ATTEMPT = 1
 _NO_STEP = "The file does not say after how many steps it was saved."
@@ -107,18 +107,18 @@ class ImportedCheckpoint:
             tags=list(dict.fromkeys(self.asked.tag)),
         )
 
-    def events(self) -> list[ImportFact]:
+    def events(self) -> list[RunFact]:
         """What a worker would have recorded."""
         events = [
-            ImportFact("config", {"data": self._config()}),
-            ImportFact("checkpoint", self._checkpoint()),
+            RunFact("config", {"data": self._config()}),
+            RunFact("checkpoint", self._checkpoint()),
         ]
         if self.original is not None:
             original = {**_fields(self.original), "kind": "original"}
-            events.append(ImportFact("artifact", original))
+            events.append(RunFact("artifact", original))
         evaluation = self._evaluation()
         if evaluation is not None:
-            events.append(ImportFact("extra", {"type": EVALUATION_RESULT, "data": evaluation}))
+            events.append(RunFact("extra", {"type": EVALUATION_RESULT, "data": evaluation}))
         return events
 
     def manifest(self) -> str:

@@ -30,7 +30,7 @@ class PendingEvent:
     value: float | None
     """Value of a metric; None: the event is a state."""
     type: str | None
-    """Type of a fact of an import; None: it is none."""
+    """Type of a `RunFact`; None: it is a state or a metric."""
     nonce: str
 
 
@@ -46,8 +46,8 @@ class UsageMetric:
 
 
 @dataclass(frozen=True)
-class ImportFact:
-    """An event that a worker would have recorded, of a run that never had one."""
+class RunFact:
+    """An event that is neither a state nor a metric: of an import, or what the folder of an ended run has."""
 
     type: str
     """`config`, `checkpoint`, `artifact` or `extra`."""
@@ -64,9 +64,9 @@ _RECORD_OF = {
 
 
 def append_facts(
-    connection: sqlite3.Connection, record: RunRecord, facts: Sequence[ImportFact]
+    connection: sqlite3.Connection, record: RunRecord, facts: Sequence[RunFact]
 ) -> None:
-    """Note what is known of an imported checkpoint. Inside the transaction that adds its run."""
+    """Note facts of a run. Inside the transaction that adds the run, or that notes that they are known."""
     for fact in facts:
         _append(connection, record.run_id, record.attempt, fact.type, fact.data, type=fact.type)
 
@@ -155,10 +155,12 @@ def delete_all(connection: sqlite3.Connection, run_id: str) -> None:
 def settle(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
     """Clear `telemetry_pending` of an ended run once neither its outbox nor this table has anything of it.
 
+    While the report of its files is due, something of it is still to come.
+
     Inside the transaction that took the last of it away. Return the changed record, None when nothing changed.
     """
     row = connection.execute(
-        "SELECT record FROM runs WHERE run_id = ?1 AND pending = 0"
+        "SELECT record FROM runs WHERE run_id = ?1 AND pending = 0 AND files_state <> 1"
         " AND json_extract(record, '$.telemetry_pending')"
         " AND NOT EXISTS (SELECT 1 FROM supervisor_events WHERE run_id = ?1)",
         (run_id,),

@@ -1,5 +1,6 @@
 """Runs in the database. Every write is guarded by the state and revision that it was decided on."""
 
+import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -12,9 +13,9 @@ from mosaic_scheduler.database import Database, transaction
 from mosaic_scheduler.errors import LeaseTaken, RunTransitionInvalid
 from mosaic_scheduler.executors.protocol import AttemptRef
 from mosaic_scheduler.gpus import lease
-from mosaic_scheduler.runs import idempotency, outbox, selection, trials
+from mosaic_scheduler.runs import file_reports, idempotency, outbox, selection, trials
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
-from mosaic_scheduler.runs.outbox import ImportFact
+from mosaic_scheduler.runs.outbox import RunFact
 from mosaic_scheduler.runs.parsed import ParsedRuns, StoredRun, select
 from mosaic_servicekit.logging import get_log
 
@@ -23,6 +24,8 @@ class RunStore:
     """Reads and writes runs."""
 
     def __init__(self, database: Database) -> None:
+        self.ended = asyncio.Event()
+        """Set when a run has ended. The loop that waits for it clears it."""
         self._database = database
         self._parsed = ParsedRuns()
 
@@ -42,14 +45,16 @@ class RunStore:
         self,
         record: RunRecord,
         nonce: str,
-        facts: Sequence[ImportFact],
+        facts: Sequence[RunFact],
         key: IdempotencyKey | None = None,
     ) -> str | None:
         """Add a run that has ended when it begins to exist, with what is known of it.
 
         Results and errors as `insert`.
         """
-        return await self._database.call(_insert, record, nonce, key, facts)
+        known = await self._database.call(_insert, record, nonce, key, facts)
+        self.ended.set()
+        return known
 
     async def made_with(self, key: IdempotencyKey) -> str | None:
         """Id of the run that was made with `key`. Raises IdempotencyKeyReused as `insert` does."""
@@ -151,6 +156,8 @@ class RunStore:
                 wanted=new.state,
             )
             return None
+        if new.state.is_final:
+            self.ended.set()
         return new
 
     async def work(
@@ -182,7 +189,7 @@ def _insert(
     record: RunRecord,
     nonce: str,
     key: IdempotencyKey | None,
-    facts: Sequence[ImportFact] = (),
+    facts: Sequence[RunFact] = (),
 ) -> str | None:
     with transaction(connection):
         known = idempotency.claim(connection, key, record.run_id) if key is not None else None
@@ -197,6 +204,7 @@ def _insert(
         )
         outbox.append_facts(connection, record, facts)
         outbox.append(connection, record)
+        file_reports.note_end(connection, record)
     return None
 
 
@@ -242,6 +250,7 @@ def _update_within(
     ).rowcount
     if written and new.state is not old.state:
         outbox.append(connection, new)
+        file_reports.note_end(connection, new)
     if written and grant is not None:
         lease.take(connection, AttemptRef(new.run_id, new.attempt), grant)
     return written == 1

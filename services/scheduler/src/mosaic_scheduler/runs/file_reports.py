@@ -1,0 +1,88 @@
+"""Which ended runs still need a report of their files, and the event that is one."""
+
+import sqlite3
+from enum import IntEnum
+
+from mosaic_contracts.manifest import RUN_FILES, FileReport
+from mosaic_contracts.runs import RunRecord
+from mosaic_scheduler.database import transaction
+from mosaic_scheduler.runs import outbox
+from mosaic_scheduler.runs.outbox import RunFact
+
+
+class FilesState(IntEnum):
+    """How far the report of a run's files is. Values are in the database."""
+
+    NONE = 0
+    """The run has not ended, or it ended under a version that made no reports."""
+    DUE = 1
+    DIGESTS_DUE = 2
+    """It is reported, but large files are not hashed yet."""
+    DONE = 3
+
+
+def note_end(connection: sqlite3.Connection, record: RunRecord) -> None:
+    """Note that a report is due, inside the transaction of the run's final state."""
+    if record.state.is_final and not record.spec.kind.is_derived:
+        _set_state(connection, record.run_id, FilesState.DUE)
+
+
+def in_state(connection: sqlite3.Connection, state: FilesState) -> list[RunRecord]:
+    """Ended runs whose report is so far, newest first; none that is about to be deleted."""
+    rows = connection.execute(
+        "SELECT record FROM runs WHERE files_state = ? AND purge_at IS NULL"
+        " ORDER BY run_id DESC LIMIT 100",
+        (state,),
+    )
+    return [RunRecord.model_validate_json(record) for (record,) in rows]
+
+
+def is_unreported(connection: sqlite3.Connection, run_id: str) -> bool:
+    """Whether no report of the run was noted yet."""
+    row = connection.execute("SELECT files_state FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+    return row is not None and row[0] in (FilesState.NONE, FilesState.DUE)
+
+
+def add_report(
+    connection: sqlite3.Connection, run_id: str, report: FileReport | None
+) -> RunRecord | None:
+    """Note a report as an event, in one transaction with the state that follows from it.
+
+    Args:
+        connection: the database.
+        run_id: the run.
+        report: None: the run has no folder that can be read.
+
+    Returns:
+        The run's record if it changed by this.
+    """
+    with transaction(connection):
+        row = connection.execute(
+            "SELECT record FROM runs WHERE run_id = ? AND purge_at IS NULL", (run_id,)
+        ).fetchone()
+        if row is None:
+            return None  # it was deleted meanwhile
+        record = RunRecord.model_validate_json(row[0])
+        has_all = report is None or not report.unhashed
+        _set_state(connection, run_id, FilesState.DONE if has_all else FilesState.DIGESTS_DUE)
+        if report is None:
+            return outbox.settle(connection, run_id)
+        data = report.model_dump(mode="json", exclude_defaults=True)
+        fact = RunFact("extra", {"type": RUN_FILES, "data": data})
+        outbox.append_facts(connection, record, [fact])
+        return None if record.telemetry_pending else _mark_pending(connection, record)
+
+
+def _mark_pending(connection: sqlite3.Connection, record: RunRecord) -> RunRecord:
+    """Something of the run is on its way to the store again."""
+    changes = {"telemetry_pending": True, "revision": record.revision + 1}
+    changed = record.model_copy(update=changes)
+    connection.execute(
+        "UPDATE runs SET revision = ?, record = ? WHERE run_id = ?",
+        (changed.revision, changed.model_dump_json(), changed.run_id),
+    )
+    return changed
+
+
+def _set_state(connection: sqlite3.Connection, run_id: str, state: FilesState) -> None:
+    connection.execute("UPDATE runs SET files_state = ? WHERE run_id = ?", (state, run_id))
