@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PyQt6.QtTest import QSignalSpy
-from PyQt6.QtWidgets import QCheckBox, QLineEdit
+from PyQt6.QtWidgets import QComboBox, QLineEdit
 from pytestqt.qtbot import QtBot
 from tests.state.test_tracking import tracked_worker
 
@@ -146,11 +146,11 @@ def test_no_key_is_written_by_the_client(
     key = client.window.train.findChild(TrackingKey)
     assert key is not None
     given = QSignalSpy(client.launch.secret_wanted)
-    box = client.window.findChild(QCheckBox, "field.parameters.track")
+    mode = client.window.findChild(QComboBox, "field.parameters.track")
     proxy = client.window.findChild(QLineEdit, "field.parameters.proxy")
-    assert box is not None
+    assert mode is not None
     assert proxy is not None
-    box.click()
+    mode.setCurrentIndex(mode.findData("online"))
     qtbot.keyClicks(proxy, f"http://me:{CANARY}@vpn:3128")
     key.remember.setChecked(True)
     qtbot.keyClicks(key.field, CANARY)

@@ -56,7 +56,7 @@ from mosaic_gui.state.store import Changes
 from mosaic_gui.viewmodels.beliefs import EpisodeKey
 from mosaic_gui.viewmodels.checkpoints import ImportQuestion
 from mosaic_gui.viewmodels.run_table import Column, tool_tip
-from mosaic_gui.views.external_links import OfflineSummary
+from mosaic_gui.views.tracker_popup import TrackerPopup
 from mosaic_gui.views.layout_menu import LayoutMenu
 from mosaic_gui.views.main_window import (
     CHECKPOINTS,
@@ -661,7 +661,7 @@ def open_summary(spoken: Spoken) -> None:
     spoken.client.store.followed[run_id(LIVE)].tracked = reported
     spoken.tick(Changes(events=frozenset({run_id(LIVE)})))
     spoken.client.window.watch.links.tracker.click()
-    assert spoken.client.window.findChild(OfflineSummary) is not None
+    assert spoken.client.window.findChild(TrackerPopup) is not None
 
 
 def open_takeover(spoken: Spoken) -> None:

@@ -4,7 +4,13 @@ from tests.specimen import run, run_id, summary, worker
 
 from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.states import RunState
-from mosaic_contracts.tracking import TRACKING_RUN, TrackedRun
+from mosaic_contracts.tracking import (
+    TRACKING_RUN,
+    TRACKING_UPLOAD,
+    TrackedRun,
+    TrackedUpload,
+    UploadState,
+)
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state.external_links import tensorboard, tracker
 from mosaic_gui.state.follow import EventBatch
@@ -75,3 +81,26 @@ def test_the_run_reports_its_page() -> None:
     tracked = store.followed[run_id(0)].tracked
     assert tracked is not None
     assert tracked.url == url
+
+
+def test_an_upload_that_did_not_report_its_end_is_incomplete() -> None:
+    """A killed run reports nothing more: what was on its way when it ended may be missing."""
+    reported = TrackedRun(tracker="wandb", mode="online", url="https://wandb.ai/a/b/runs/c")
+    upload = TrackedUpload(tracker="wandb", state=UploadState.UPLOADING)
+    assert tracker(run(0), *tracking(), reported, upload).badge == ("Uploading", "accent")
+    killed = tracker(run(0, RunState.CRASHED), *tracking(), reported, upload)
+    assert killed.badge == ("Incomplete", "bad")
+    assert "Kept in" in dict(killed.summary)
+
+
+def test_the_run_reports_its_upload() -> None:
+    """From its events, the last of which holds."""
+    store = Store()
+    store.follow(run_id(0))
+    for seq, state in enumerate(("uploading", "retrying", "made up"), start=1):
+        data = {"tracker": "wandb", "state": state, "error": "503"}
+        reported = {"type": TRACKING_UPLOAD, "attempt": 1, "source": "worker", "seq": seq, "t": 1.0}
+        store.apply(EventBatch(run_id(0), [{**reported, "data": data}], {}, f"1.worker.{seq}"))
+    upload = store.followed[run_id(0)].upload
+    assert upload is not None
+    assert (upload.state, upload.error) == (UploadState.RETRYING, "503")

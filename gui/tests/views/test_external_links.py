@@ -13,7 +13,7 @@ from tests.state.test_external_links import GATEWAY, tracking
 
 from mosaic_contracts.runs import DashboardEntry
 from mosaic_contracts.services import WorkerEntries
-from mosaic_contracts.tracking import TrackedRun
+from mosaic_contracts.tracking import TrackedRun, TrackedUpload, UploadState
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.controllers.dashboards import WAIT_S
 from mosaic_gui.controllers.session import StreamSession
@@ -21,8 +21,8 @@ from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.reply import ApiProblem
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.store import Changes
-from mosaic_gui.views.external_links import OfflineSummary
 from mosaic_gui.views.main_window import WATCH
+from mosaic_gui.views.tracker_popup import TrackerPopup
 
 
 class Shown:
@@ -112,9 +112,35 @@ def test_offline_there_is_a_summary(shown: Shown) -> None:
     """Nothing is opened outside: what is known is shown here."""
     shown.report(TrackedRun(tracker="wandb", mode="offline", folder="wandb/offline-run-1"))
     shown.links.tracker.click()
-    popup = shown.links.findChild(OfflineSummary)
+    popup = shown.links.findChild(TrackerPopup)
     assert popup is not None
     texts = [words.text() for words in popup.findChildren(QLabel)]
     assert f"wandb sync runs/{run_id(0)}/wandb/offline-run-1" in texts
     assert shown.opened == []
+    assert not popup.page.isVisible()
     popup.close()
+
+
+def test_the_state_of_an_upload_and_its_last_error_are_shown(shown: Shown) -> None:
+    """While all goes well the page is one click away; what goes wrong is shown first, and followed."""
+    url = "https://wandb.ai/a/b/runs/c"
+    shown.report(TrackedRun(tracker="wandb", mode="online", url=url, project="cart"))
+    followed = shown.client.store.followed[run_id(0)]
+
+    def upload(state: UploadState, error: str | None = None) -> None:
+        followed.upload = TrackedUpload(tracker="wandb", state=state, error=error)
+        shown.client.watch.consume(Changes(events=frozenset({run_id(0)})))
+
+    upload(UploadState.UPLOADING)
+    button = shown.links.tracker
+    assert (button.toolTip(), button.property("tone")) == ("Uploading", None)
+    upload(UploadState.RETRYING, "503 from the proxy")
+    assert (button.toolTip(), button.property("tone")) == ("Retrying: 503 from the proxy", "warn")
+    button.click()
+    popup = shown.links.findChild(TrackerPopup)
+    assert popup is not None
+    assert (popup._badge.text(), popup._error.text()) == ("Retrying", "503 from the proxy")
+    upload(UploadState.INCOMPLETE, "401: the key is not known")
+    assert (popup._badge.text(), popup._error.text()) == ("Incomplete", "401: the key is not known")
+    popup.page.click()
+    assert shown.opened == [url]

@@ -5,7 +5,7 @@ import pytest
 from PyQt6.QtCore import Qt, QUrl
 from PyQt6.QtGui import QDesktopServices
 from PyQt6.QtTest import QSignalSpy
-from PyQt6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton, QToolButton
+from PyQt6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 from tests.specimen import report, run, run_id, summary, worker
 from tests.state.test_tracking import tracked_worker
@@ -447,16 +447,19 @@ def test_a_key_goes_to_the_stack_and_nowhere_else(qtbot: QtBot, shown: Shown) ->
     assert section is not None
     section.fold(False)
     given = QSignalSpy(shown.model.secret_wanted)
+    mode = shown.page.findChild(QComboBox, "field.parameters.track")
+    assert mode is not None
+    rows = {row.field.name: row for row in section.rows}
     key = shown.field_named("tracking.key")
+    assert (rows["proxy"].isVisible(), key.isVisible()) == (False, False)
+    mode.setCurrentIndex(mode.findData("online"))
+    assert (rows["proxy"].isVisible(), key.isVisible()) == (True, True)
     assert key.echoMode() is QLineEdit.EchoMode.Password
     qtbot.keyClicks(key, "s3cret")
     qtbot.keyClick(key, Qt.Key.Key_Return)
     assert given[0] == ["WANDB_API_KEY", "s3cret"]
     assert len(given) == 1
     assert key.text() == ""
-    box = shown.page.findChild(QCheckBox, "field.parameters.track")
-    assert box is not None
-    box.click()
     shown.settle(qtbot)
     assert "s3cret" not in str(shown.asked[-1])
     assert not key.isUndoAvailable()

@@ -7,13 +7,12 @@ from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.tracking import WANDB_SECRET
 from mosaic_contracts.worker import Algorithm, Environment
 from mosaic_gui.state.edit_history import EditHistory, FormSnapshot, SpecDiff
-from mosaic_gui.state.form_field import FormGroup
 from mosaic_gui.state.inputs import Inputs
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.limits import UNKNOWN, Limits
 from mosaic_gui.state.run_fields import run_groups
 from mosaic_gui.state.schema_form import read_schema
-from mosaic_gui.state.tracking import part_tracking, write_tracking
+from mosaic_gui.state.tracking import TrackerForm, part_tracking
 
 _AFTER = {"outputs": 1, "run": 2}
 """Groups that follow the algorithm's own arguments: further outputs, and what every script has."""
@@ -39,8 +38,8 @@ class SpecDraft:
     environment: str = ""
     run: Inputs = field(default_factory=Inputs)
     arguments: Inputs = field(default_factory=Inputs)
-    tracking: FormGroup | None = None
-    """Those of the arguments that steer a tracker; the last group of `arguments`."""
+    tracking: TrackerForm | None = None
+    """Those of the arguments that steer a tracker; their group is the last one of `arguments`."""
     consent: str | None = None
     origin: Origin | None = None
     history: EditHistory = field(default_factory=lambda: EditHistory(FormSnapshot("", {}, {})))
@@ -61,7 +60,7 @@ class SpecDraft:
             algorithm=algorithm,
             environment=_first_environment(worker, algorithm),
             run=Inputs(run_groups(worker, algorithm, limits)),
-            arguments=Inputs((*groups, tracking) if tracking else tuple(groups)),
+            arguments=Inputs((*groups, tracking.group) if tracking else tuple(groups)),
             tracking=tracking,
         )
         draft.history = EditHistory(draft.snapshot())
@@ -74,10 +73,18 @@ class SpecDraft:
         self.run.groups = groups
         return is_new
 
+    @property
+    def unused(self) -> frozenset[str]:
+        """Names of arguments without a meaning in the tracker's mode."""
+        texts = self.arguments.texts
+        return self.tracking.unused(texts) if self.tracking is not None else frozenset()
+
     def faults(self) -> dict[str, str]:
         """Faults that the client finds itself, by field of the spec; arguments are `parameters.NAME`."""
         found = dict(self.run.faults())
-        found |= {f"parameters.{k}": v for k, v in self.arguments.faults().items()}
+        found |= {
+            f"parameters.{k}": v for k, v in self.arguments.faults().items() if k not in self.unused
+        }
         if not self.environment.strip():
             found["environment"] = tr("choose an environment")
         return found
@@ -98,7 +105,7 @@ class SpecDraft:
             spec["consent"] = self.consent
         if self.origin is not None:
             spec["parent"] = self.origin.run_id
-        return write_tracking(spec, self.tracking)
+        return self.tracking.write(spec) if self.tracking is not None else spec
 
     def snapshot(self) -> FormSnapshot:
         """A snapshot of what was typed."""
@@ -123,7 +130,9 @@ class SpecDraft:
             if value is not None:
                 self.run.texts[field_name] = form_field.text(value)
         lost = []
-        for field_name, value in (spec.get("parameters") or {}).items():
+        given = spec.get("parameters") or {}
+        given = self.tracking.read(given) if self.tracking is not None else given
+        for field_name, value in given.items():
             if field_name in self.arguments.fields:
                 form_field = self.arguments.fields[field_name]
                 self.arguments.texts[field_name] = form_field.text(value)

@@ -6,11 +6,22 @@ from dataclasses import dataclass
 from mosaic_contracts.dashboards import MAX_DASHBOARD_RUNS
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.services import WorkerEntry
-from mosaic_contracts.tracking import X_TRACKING, TrackedRun, TrackingRole
+from mosaic_contracts.tracking import (
+    X_TRACKING,
+    TrackedRun,
+    TrackedUpload,
+    TrackingRole,
+    UploadState,
+)
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state.episodes import episode_facts
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.tracking import hindrance
+from mosaic_gui.state.upload_words import upload_badge, upload_state
+
+
+_KEPT = (UploadState.OFFLINE, UploadState.INCOMPLETE)
+"""States in which the tracker's files are kept and can be sent later."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +31,16 @@ class ExternalLink:
     url: str = ""
     obstacle: str = ""
     summary: tuple[tuple[str, str], ...] = ()
-    """Facts about a run that was tracked offline; empty otherwise."""
+    """Facts about a tracked run; empty for others."""
+    badge: tuple[str, str] = ("", "neutral")
+    """Word and tone of the state of its upload; no word: the run did not report it."""
+    error: str = ""
+    """The last error of its upload."""
+
+    @property
+    def has_trouble(self) -> bool:
+        """Whether something of the run is missing at its tracker, or may be."""
+        return self.badge[1] in ("warn", "bad")
 
 
 def tensorboard(run_ids: Sequence[str], *, is_starting: bool = False) -> ExternalLink:
@@ -45,19 +65,27 @@ def tracker(
     worker: WorkerEntry | None,
     algorithm: Algorithm | None,
     reported: TrackedRun | None,
+    upload: TrackedUpload | None = None,
 ) -> ExternalLink:
-    """The run's page at its tracker. `reported`: what the run reported, None before that."""
-    if reported is not None and reported.url:
-        return ExternalLink(url=reported.url)
-    if reported is not None and reported.mode == "offline":
-        return ExternalLink(summary=_summary(run, algorithm, reported))
+    """The run's page at its tracker, and the state of its upload.
+
+    Args:
+        run: the run.
+        worker: its worker; None: not known.
+        algorithm: its algorithm; None: not known.
+        reported: what the run reported of itself at the tracker; None before that.
+        upload: what the run reported of its upload; None before that.
+    """
     if reported is not None:
-        return ExternalLink(obstacle=tr("W&B has named no page of this run; its log may say why."))
+        return _reported(run, algorithm, reported, upload)
     if not _is_tracked(run, algorithm):
         cannot = hindrance(worker) if worker is not None else ""
         return ExternalLink(
-            obstacle=cannot or tr("This run is not tracked with W&B. A clone with “track” on is.")
+            obstacle=cannot
+            or tr("This run is not tracked with W&B. A clone with the mode online or offline is.")
         )
+    if upload is not None and upload.error:
+        return ExternalLink(obstacle=tr("W&B did not take the run: {why}", why=upload.error))
     if run.state.is_final:
         return ExternalLink(
             obstacle=tr("The run ended before W&B had a page of it; its log may say why.")
@@ -69,26 +97,42 @@ def tracker(
     )
 
 
+def _reported(
+    run: RunView, algorithm: Algorithm | None, reported: TrackedRun, upload: TrackedUpload | None
+) -> ExternalLink:
+    state = upload_state(run, reported, upload)
+    rows = _summary(run, algorithm, reported, is_kept=state in _KEPT)
+    error = upload.error or "" if upload is not None else ""
+    return ExternalLink(
+        url=reported.url or "",
+        summary=tuple(rows),
+        badge=upload_badge(state) if state is not None else ("", "neutral"),
+        error=error,
+    )
+
+
 def _summary(
-    run: RunView, algorithm: Algorithm | None, reported: TrackedRun
-) -> tuple[tuple[str, str], ...]:
+    run: RunView, algorithm: Algorithm | None, reported: TrackedRun, *, is_kept: bool
+) -> list[tuple[str, str]]:
     names = _roles(algorithm)
+
+    def given(role: TrackingRole) -> str:
+        return str(run.spec.parameters.get(names.get(role, "")) or "")
+
     chosen = {
-        title: run.spec.parameters.get(names.get(role, ""))
-        for title, role in (
-            (tr("Project"), TrackingRole.PROJECT),
-            (tr("Entity"), TrackingRole.ENTITY),
-            (tr("Group"), TrackingRole.GROUP),
-        )
+        tr("Project"): reported.project or given(TrackingRole.PROJECT),
+        tr("Entity"): reported.entity or given(TrackingRole.ENTITY),
+        tr("Group"): given(TrackingRole.GROUP),
+        tr("Name"): reported.name or given(TrackingRole.NAME),
     }
-    rows = [(title, str(value)) for title, value in chosen.items() if value]
-    if (counted := run.summary) is not None:
-        rows += episode_facts(counted)
-    where = f"{run.run_dir}/{reported.folder}" if reported.folder else run.run_dir
-    rows.append((tr("Kept in"), where))
-    if reported.folder:
-        rows.append((tr("To send it"), f"wandb sync {where}"))  # unsaid: a command
-    return tuple(rows)
+    rows = [(title, value) for title, value in chosen.items() if value]
+    if is_kept:
+        rows += episode_facts(run.summary) if run.summary is not None else []
+        where = f"{run.run_dir}/{reported.folder}" if reported.folder else run.run_dir
+        rows.append((tr("Kept in"), where))
+        if reported.folder:
+            rows.append((tr("To send it"), f"wandb sync {where}"))  # unsaid: a command
+    return rows
 
 
 def _is_tracked(run: RunView, algorithm: Algorithm | None) -> bool:

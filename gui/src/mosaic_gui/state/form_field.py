@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mosaic_contracts.tracking import PROXY_ROLES, is_proxy, without_userinfo
+from mosaic_contracts.tracking import PROXY_ROLES, TrackingRole, is_proxy, without_userinfo
 from mosaic_gui.state.language import mark, tr, tr_mark
 from mosaic_gui.state.number_entry import read_number, read_whole
 
@@ -81,7 +81,10 @@ class FormField:
 
     def word(self, text: str) -> str:
         """The text of the field as it is named in a sentence."""
-        return {"True": tr("on"), "False": tr("off")}.get(text, text)
+        words = {"True": tr("on"), "False": tr("off")}
+        if self.role == TrackingRole.TRACK:
+            words |= {"off": tr("off"), "offline": tr("offline"), "online": tr("online")}
+        return words.get(text, text)
 
     def is_same(self, one: str, other: str) -> bool:
         """Whether two texts mean one value."""

@@ -15,7 +15,7 @@ from mosaic_contracts.play import PLAY_KEYS, PLAY_STATE
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunKind
-from mosaic_contracts.tracking import TRACKING_RUN, TrackedRun
+from mosaic_contracts.tracking import TRACKING_RUN, TRACKING_UPLOAD, TrackedRun, TrackedUpload
 from mosaic_gui.state.connection import Lag
 from mosaic_gui.state.follow import STEP_TYPES, EventBatch, Follower, newest_step
 from mosaic_gui.state.gaps import Gaps
@@ -82,6 +82,8 @@ class Followed:
     """Types of the namespaced events that it has: panels for them appear with the first."""
     tracked: TrackedRun | None = None
     """The run at its tracker, as it reported last."""
+    upload: TrackedUpload | None = None
+    """What has become of its upload, as it reported last."""
     play_state: dict[str, Any] | None = None
     """The newest event that says what a play waits for."""
     play_keys: dict[str, Any] | None = None
@@ -119,8 +121,8 @@ class Followed:
                 self.artifacts += 1
             elif "." in kind:
                 self.extras |= {kind}
-                if kind == TRACKING_RUN:
-                    self._take_tracked(event["data"])
+                if kind in (TRACKING_RUN, TRACKING_UPLOAD):
+                    self._take_tracked(kind, event["data"])
                 elif kind == PLAY_STATE:
                     self.play_state = _newer(self.play_state, event)
                 elif kind == PLAY_KEYS:
@@ -135,10 +137,13 @@ class Followed:
             self.newest_step = newest
         return newest is not None
 
-    def _take_tracked(self, data: dict[str, Any]) -> None:
+    def _take_tracked(self, kind: str, data: dict[str, Any]) -> None:
         # a worker's own extra may be anything: one that is no TrackedRun names no page
         with suppress(ValidationError):
-            self.tracked = TrackedRun.model_validate(data)
+            if kind == TRACKING_UPLOAD:
+                self.upload = TrackedUpload.model_validate(data)
+            else:
+                self.tracked = TrackedRun.model_validate(data)
 
 
 class Store:

@@ -221,9 +221,14 @@ class DraftModel(QObject):
             self._note(tr("environment"))
             self._touch()
 
+    def is_used(self, part: str, form_field: FormField) -> bool:
+        """Whether a field has a meaning with what is typed in others."""
+        return part == RUN or self.draft is None or form_field.name not in self.draft.unused
+
     def is_changed(self, part: str, form_field: FormField) -> bool:
         """Whether a field differs from its default."""
-        return form_field.name in self._inputs(part).changed()
+        is_other = form_field.name in self._inputs(part).changed()
+        return is_other and self.is_used(part, form_field)
 
     def _touch(self) -> None:
         """Record an edit and schedule a preflight."""

@@ -14,6 +14,7 @@ from mosaic_gui.state.dry_run import kept_text
 from mosaic_gui.state.form_field import FormField
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.store import Store
+from mosaic_gui.state.tracking import ONLINE
 from mosaic_gui.timers import single_shot_timer
 from mosaic_gui.viewmodels.draft import ARGUMENT, RUN, DraftModel
 
@@ -248,6 +249,14 @@ class LaunchModel(DraftModel):
         """Take the stack's proxies."""
         self.proxies = proxies
         self.checked.emit()
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether the run sends to a tracker while it goes on."""
+        draft = self.draft
+        if draft is None or draft.tracking is None:
+            return False
+        return draft.tracking.mode_in(draft.arguments.texts) == ONLINE
 
     def fallback(self, field: FormField) -> str:
         """The stack's value for an empty field; empty where the stack has none."""

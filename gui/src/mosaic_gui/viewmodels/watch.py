@@ -110,7 +110,8 @@ class WatchModel(CurveModel):
         run, followed = self.run, self._store.followed.get(self.run_id)
         if run is None:
             return ExternalLink(obstacle=tr("Choose a run."))
-        return tracker(run, self.worker, self.algorithm, followed.tracked if followed else None)
+        reported, upload = (followed.tracked, followed.upload) if followed else (None, None)
+        return tracker(run, self.worker, self.algorithm, reported, upload)
 
     @property
     def card(self) -> FailureSummary | None:

@@ -1,13 +1,13 @@
 """Buttons that open TensorBoard and the tracker's page in the user's browser."""
 
-from PyQt6.QtCore import QPoint, Qt, pyqtSignal
-from PyQt6.QtWidgets import QFormLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PyQt6.QtCore import QPoint, pyqtSignal
+from PyQt6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from mosaic_gui.state.external_links import ExternalLink
 from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.watch import WatchModel
-from mosaic_gui.views.popup import PanelPopup, open_popup
-from mosaic_gui.views.text import button, label
+from mosaic_gui.views.text import button, restyle
+from mosaic_gui.views.tracker_popup import TrackerPopup
 
 
 class ExternalLinks(QWidget):
@@ -32,7 +32,7 @@ class ExternalLinks(QWidget):
         self.tensorboard.clicked.connect(
             lambda: self.tensorboard_wanted.emit(self._model.shown_ids)
         )
-        self.tracker.clicked.connect(lambda: self._go(self._model.tracker))
+        self.tracker.clicked.connect(self._open_tracker)
         for signal in (model.run_replaced, model.run_changed, model.links_changed):
             signal.connect(self.refresh)
         self.refresh()
@@ -40,18 +40,23 @@ class ExternalLinks(QWidget):
     def refresh(self) -> None:
         """Show the links of the watched run."""
         show_tensorboard(self.tensorboard, self._model.tensorboard)
-        self._show(self.tracker, self._model.tracker)
+        self._show_tracker(self._model.tracker)
 
-    def _show(self, made: QPushButton, way: ExternalLink) -> None:
-        made.setEnabled(not way.obstacle)
-        offline = tr("Tracked offline: what is known of it here")
-        made.setToolTip(way.obstacle or way.url or offline)
+    def _show_tracker(self, way: ExternalLink) -> None:
+        self.tracker.setEnabled(not way.obstacle)
+        self.tracker.setToolTip(way.obstacle or ": ".join(filter(None, (way.badge[0], way.error))))
+        tone = way.badge[1] if way.has_trouble else ""
+        if (self.tracker.property("tone") or "") != tone:
+            self.tracker.setProperty("tone", tone)
+            restyle(self.tracker)
 
-    def _go(self, way: ExternalLink) -> None:
-        if way.url:
+    def _open_tracker(self) -> None:
+        way = self._model.tracker
+        if way.url and not way.has_trouble:
             self.open_wanted.emit(way.url)
         elif way.summary:
-            popup = OfflineSummary(self, way)
+            popup = TrackerPopup(self, self._model)
+            popup.open_wanted.connect(self.open_wanted)
             popup.show_at(self.mapToGlobal(QPoint(self.width(), self.height() + 4)))
 
 
@@ -59,25 +64,3 @@ def show_tensorboard(made: QPushButton, way: ExternalLink) -> None:
     """Show whether TensorBoard can be opened, or why not."""
     made.setEnabled(not way.obstacle)
     made.setToolTip(way.obstacle or tr("Opens TensorBoard with these runs in the browser"))
-
-
-class OfflineSummary(PanelPopup):
-    """A summary of a run that was tracked offline; closes with Escape or a click outside."""
-
-    def __init__(self, parent: QWidget, way: ExternalLink) -> None:
-        super().__init__(parent)
-        self.setObjectName("offline_summary")
-        layout = QVBoxLayout(self.panel)
-        layout.setContentsMargins(14, 12, 14, 14)
-        layout.addWidget(label(tr("Tracked offline"), "heading"))
-        rows = QFormLayout()
-        for name, value in way.summary:
-            words = label(value)
-            words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            rows.addRow(label(name, "muted"), words)
-        layout.addLayout(rows)
-
-    def show_at(self, place: QPoint) -> None:
-        """Open with its right upper corner there."""
-        self.adjustSize()
-        open_popup(self, place - QPoint(self.width(), 0))

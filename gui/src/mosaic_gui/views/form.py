@@ -40,6 +40,8 @@ class RunForm(QFrame):
         self._model = model
         self.rows: dict[tuple[str, str], FieldRow] = {}
         self.sections: list[tuple[str, FormSection]] = []
+        self._hidden: frozenset[str] = frozenset()
+        """Names of arguments that are not shown: they have no meaning with what is typed in others."""
         self._folded: dict[str, bool] = {}
         """Whether the user folded each section, by name."""
         self._title = label("", "heading")
@@ -116,6 +118,9 @@ class RunForm(QFrame):
                 row.refresh(fault, changed=changed)
                 changes, faults = changes + changed, faults + bool(fault)
             section.show_changes(changes, wrong=faults > 0)
+        if (unused := self._unused()) != self._hidden:
+            self._hidden = unused
+            self._filter()
         fault = self._model.fault(RUN, "environment")
         self._environment_note.set_help(fault or self._about_environment(), is_fault=bool(fault))
         self._origin.refresh()
@@ -194,6 +199,8 @@ class RunForm(QFrame):
         for part, section in self.sections:
 
             def wanted(row: FieldRow, part: str = part) -> bool:
+                if not words and not self._model.is_used(part, row.field):
+                    return False
                 is_shown = (
                     not only
                     or self._model.is_changed(part, row.field)
@@ -201,11 +208,16 @@ class RunForm(QFrame):
                 )
                 return is_shown and row.matches(words)
 
-            section.filter(wanted, is_searching=self.bar.is_filtering)
+            section.filter(
+                wanted, is_searching=self.bar.is_filtering, has_foot=self._model.needs_key
+            )
         is_empty = self.bar.is_filtering and all(s.isHidden() for _, s in self.sections)
         none = tr("No match.") if words else tr("Default values.")
         self._none.setText(none)
         self._none.setVisible(is_empty)
+
+    def _unused(self) -> frozenset[str]:
+        return self._model.draft.unused if self._model.draft is not None else frozenset()
 
     def _fill_environments(self) -> None:
         draft = self._model.draft

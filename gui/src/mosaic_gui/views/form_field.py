@@ -209,7 +209,7 @@ class FieldRow(QWidget):
     def _choice_word(self, choice: Value) -> str:
         if isinstance(choice, bool):
             return tr("yes") if choice else tr("no")
-        return tr("default") if choice is None else self.field.text(choice)
+        return tr("default") if choice is None else self.field.word(self.field.text(choice))
 
 
 def _is_redo(event: QKeyEvent) -> bool:

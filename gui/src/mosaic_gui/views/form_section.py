@@ -68,7 +68,9 @@ class FormSection(QWidget):
         self._is_folded = folded
         self._show()
 
-    def filter(self, wanted: Callable[[FieldRow], bool], *, is_searching: bool) -> None:
+    def filter(
+        self, wanted: Callable[[FieldRow], bool], *, is_searching: bool, has_foot: bool
+    ) -> None:
         """Show the rows that match; a search opens folded sections."""
         seen = 0
         for row in self.rows:
@@ -76,7 +78,7 @@ class FormSection(QWidget):
             row.setVisible(fits)
             seen += fits
         if self._foot is not None:
-            self._foot.setVisible(not is_searching)
+            self._foot.setVisible(has_foot and not is_searching)
         self._is_forced_open = is_searching
         self.setVisible(seen > 0)
         self._show()

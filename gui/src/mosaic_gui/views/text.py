@@ -158,6 +158,11 @@ class ElidedLabel(QLabel):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         super().setFixedWidth(width)
 
+    def setBuddy(self, widget: QWidget | None) -> None:
+        """Name the field of the label. Qt reads `&` in the label from then on."""
+        super().setBuddy(widget)
+        self._fit()
+
     def set_whole(self, text: str) -> None:
         """Show this text."""
         self._whole = text.replace("\n", " ")
@@ -176,5 +181,7 @@ class ElidedLabel(QLabel):
         shown = self.fontMetrics().elidedText(
             self._whole, Qt.TextElideMode.ElideRight, max(0, self.width() - 2)
         )
+        if self.buddy() is not None:
+            shown = shown.replace("&", "&&")  # a single one would mark a key
         if shown != self.text():
             self.setText(shown)

@@ -1,0 +1,93 @@
+"""What is known of a run at its tracker: the state of its upload, the last error, and where its files are."""
+
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
+from PyQt6.QtWidgets import QFormLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from mosaic_gui.state.external_links import ExternalLink
+from mosaic_gui.state.language import tr
+from mosaic_gui.viewmodels.watch import WatchModel
+from mosaic_gui.views.badge import Badge
+from mosaic_gui.views.popup import PanelPopup, open_popup
+from mosaic_gui.views.text import button, label
+
+_WIDTH = 440
+_TITLE_WIDTH = 78
+
+
+class TrackerPopup(PanelPopup):
+    """A summary of the watched run; it follows the run, and closes with Escape or a click outside."""
+
+    open_wanted = pyqtSignal(str)
+    """Address of the run's page."""
+
+    def __init__(self, parent: QWidget, model: WatchModel) -> None:
+        super().__init__(parent)
+        self.setObjectName("tracker")
+        self.setFixedWidth(_WIDTH)
+        self._model = model
+        self._shown: ExternalLink | None = None
+        self._badge = Badge()
+        self._error = label("", "fault", wraps=True)
+        self._error.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        self._error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._rows = QFormLayout()
+        self._rows.setHorizontalSpacing(12)
+        self._rows.setVerticalSpacing(6)
+        self.page = button(tr("Open page"), "", "tracker.page")
+        self.page.clicked.connect(self._open)
+        head = QHBoxLayout()
+        head.addWidget(label(tr("Weights & Biases"), "heading"))
+        head.addStretch(1)
+        head.addWidget(self._badge)
+        foot = QHBoxLayout()
+        foot.addStretch(1)
+        foot.addWidget(self.page)
+        layout = QVBoxLayout(self.panel)
+        layout.setContentsMargins(14, 12, 14, 14)
+        layout.setSpacing(10)
+        layout.addLayout(head)
+        layout.addWidget(self._error)
+        layout.addLayout(self._rows)
+        layout.addLayout(foot)
+        for signal in (model.run_replaced, model.run_changed, model.links_changed):
+            signal.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what the run has reported so far."""
+        way = self._model.tracker
+        if way == self._shown:
+            return
+        self._shown = way
+        word, tone = way.badge
+        self._badge.setVisible(bool(word))
+        self._badge.set_state(word, tone)
+        self._error.setText(way.error)
+        self._error.setVisible(bool(way.error))
+        while self._rows.rowCount():
+            self._rows.removeRow(0)
+        for name, value in way.summary:
+            title, words = label(name, "muted"), label(value, wraps=True)
+            title.setFixedWidth(_TITLE_WIDTH)
+            title.setAlignment(Qt.AlignmentFlag.AlignTop)
+            words.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+            words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            self._rows.addRow(title, words)
+        self.page.setVisible(bool(way.url))
+        self._fit()
+
+    def show_at(self, place: QPoint) -> None:
+        """Open with its right upper corner there."""
+        self._fit()
+        open_popup(self, place - QPoint(self.width(), 0))
+
+    def _fit(self) -> None:
+        """Take the height that the texts need in this width; Qt's own hint is of narrower lines."""
+        if (layout := self.layout()) is not None:
+            layout.activate()
+            self.setFixedHeight(layout.totalHeightForWidth(_WIDTH))
+
+    def _open(self) -> None:
+        url = self._model.tracker.url
+        self.close()
+        self.open_wanted.emit(url)
