@@ -7,6 +7,7 @@ from checks.documented_names import find_documented_names, find_glossary_faults
 from checks.language import find_language
 from checks.locks import find_lock_faults
 from checks.portable import find_unportable
+from checks.sources import kept_trees
 from checks.structure import find_class_names, find_cycles
 from checks.subjects import find_subjects
 from checks.texts import find_fixed_texts
@@ -32,17 +33,18 @@ __all__ = [
 
 def find_all(root: Path, names: list[str]) -> list[str]:
     """Run every check over the files called names, relative to root."""
-    return [
-        *find_subjects(root, names),
-        *find_foreign_imports(root, names),
-        *find_lock_faults(root, names),
-        *find_addresses(root, names),
-        *find_fixed_texts(root, names),
-        *find_language(root, names),
-        *find_versions(root, names),
-        *find_class_names(root, names),
-        *find_cycles(root, names),
-        *find_unportable(root, names),
-        *find_documented_names(root, names),
-        *find_glossary_faults(root, names),
-    ]
+    with kept_trees():
+        return [
+            *find_subjects(root, names),
+            *find_foreign_imports(root, names),
+            *find_lock_faults(root, names),
+            *find_addresses(root, names),
+            *find_fixed_texts(root, names),
+            *find_language(root, names),
+            *find_versions(root, names),
+            *find_class_names(root, names),
+            *find_cycles(root, names),
+            *find_unportable(root, names),
+            *find_documented_names(root, names),
+            *find_glossary_faults(root, names),
+        ]

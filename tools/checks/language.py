@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from checks.sources import all_nodes, parsed
+
 LIMITS = Path(__file__).with_name("language.toml")
 WORDS = {
     r"\b(un)?told\b": "report, record, emit, say",
@@ -36,6 +38,10 @@ _PATTERNS = {
     re.compile(word, re.IGNORECASE if word.startswith(r"\b") else 0): instead
     for word, instead in WORDS.items()
 }
+_ANY = re.compile(
+    "|".join(f"(?i:{word})" if word.startswith(r"\b") else f"(?:{word})" for word in WORDS)
+)
+"""Any of them, to pass over a line at once."""
 PUBLIC = tuple(f"packages/{name}/src/" for name in ("contracts", "client", "workerkit", "gymkit"))
 USERS = ("gui/src/", "cli/src/")
 TERMS = re.compile(r"`[^`]*`")
@@ -93,11 +99,11 @@ def _prose(path: Path) -> Iterator[str]:
 
 
 def _in_code(name: str, source: str) -> Iterator[Use]:
-    tree = ast.parse(source, name)
+    tree = parsed(source, name)
     docs = _docstrings(tree)
     texts = [
         (node.lineno, node.value)
-        for node in ast.walk(tree)
+        for node in all_nodes(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
     ]
     shown = [text for text in texts if text not in docs]
@@ -116,7 +122,7 @@ def _docstrings(tree: ast.Module) -> list[tuple[int, str]]:
     """Line and text of docstrings, of attributes too."""
     return [
         (node.lineno, node.value.value)
-        for node in ast.walk(tree)
+        for node in all_nodes(tree)
         if isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
@@ -128,6 +134,8 @@ def _in_texts(
 ) -> Iterator[Use]:
     for first, text in texts:
         for number, line in enumerate(TERMS.sub("``", text).splitlines()):
+            if _ANY.search(line) is None:
+                continue
             for pattern, instead in _PATTERNS.items():
                 for match in pattern.finditer(line):
                     yield Use(area, name, first + number, match.group().strip(), instead)

@@ -9,6 +9,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from checks.sources import parsed
+
 POSIX_MODULES = frozenset(
     {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty", "posix", "readline"}
 )
@@ -64,7 +66,7 @@ def find_unportable(root: Path, names: list[str]) -> list[str]:
         module = _module(name)
         if module is None or not module.startswith(ROOTS) or _is_below(module, STACK):
             continue
-        tree = ast.parse((root / name).read_text(encoding="utf-8"), name)
+        tree = parsed((root / name).read_text(encoding="utf-8"), name)
         findings += [
             f"{name}:{line}: {what} is missing on Windows; ask for the platform first"
             for line, what in unguarded(tree)
@@ -78,7 +80,7 @@ def find_linux_imports(root: Path, names: list[str]) -> list[str]:
     imports: dict[str, dict[str, int]] = {}
     reasons: dict[str, str] = {}
     for module, name in files.items():
-        tree = ast.parse((root / name).read_text(encoding="utf-8"), name)
+        tree = parsed((root / name).read_text(encoding="utf-8"), name)
         imports[module] = {target: line for line, target in _imported_at_once(tree, files)}
         posix = [what for _, what in unguarded(tree, at_once=True)]
         if posix:

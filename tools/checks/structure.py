@@ -4,12 +4,14 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+from checks.sources import all_nodes, parsed
+
 
 def find_class_names(root: Path, names: list[str]) -> list[str]:
     """Findings for every public class whose name another one has: a reader who searches must find one."""
     places = defaultdict(list)
     for name in _shipped(names):
-        tree = ast.parse((root / name).read_text(encoding="utf-8"), name)
+        tree = parsed((root / name).read_text(encoding="utf-8"), name)
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(f"{name}:{node.lineno}")
@@ -51,7 +53,7 @@ def _import_graphs(
     modules: dict[str, set[str]] = {module: set() for module in files}
     folders: dict[str, set[str]] = defaultdict(set)
     for module, name in files.items():
-        tree = ast.parse((root / name).read_text(encoding="utf-8"), name)
+        tree = parsed((root / name).read_text(encoding="utf-8"), name)
         for target, is_for_types in _imports(tree):
             found = _known(target, files)
             if found is None or found == module or "." not in found:
@@ -68,12 +70,12 @@ def _imports(tree: ast.Module) -> list[tuple[str, bool]]:
     """Each imported name, and whether only type checkers import it."""
     for_types = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in all_nodes(tree)
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
         for inner in ast.walk(node)
     }
     found = []
-    for node in ast.walk(tree):
+    for node in all_nodes(tree):
         if isinstance(node, ast.Import):
             found += [(alias.name, id(node) in for_types) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module is not None:

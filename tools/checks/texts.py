@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from checks.sources import all_nodes, parsed
+
 ROOM = "gui/src/mosaic_gui/"
 SAYING = {"tr": (0,), "tr_n": (0, 1), "tr_as": (0, 1), "mark": (0,)}
 """Arguments that must be literals, by function."""
@@ -40,7 +42,7 @@ def find_fixed_texts(root: Path, names: list[str]) -> list[str]:
     for name in names:
         if name.startswith(ROOM) and name.endswith(".py"):
             source = (root / name).read_text(encoding="utf-8")
-            tree, lines = ast.parse(source, name), source.splitlines()
+            tree, lines = parsed(source, name), source.splitlines()
             found = set(said_wrong(tree))
             if not name.endswith(TERMINAL):
                 told = untranslated(tree)
@@ -51,7 +53,7 @@ def find_fixed_texts(root: Path, names: list[str]) -> list[str]:
 
 def said_wrong(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Calls of the translating functions that would not be found, or not be filled in the user's language."""
-    for node in ast.walk(tree):
+    for node in all_nodes(tree):
         if isinstance(node, ast.JoinedStr) and any(map(_is_saying, ast.walk(node))):
             yield node.lineno, "a text within an f-string is not found: take it out"
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -69,7 +71,7 @@ def said_wrong(tree: ast.Module) -> Iterator[tuple[int, str]]:
 def untranslated(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Words for the user that go through no translation: literals that are shown, and sentences wherever they stand."""
     passed = _passed_over(tree)
-    for node in ast.walk(tree):
+    for node in all_nodes(tree):
         if isinstance(node, ast.Call) and SHOWING.fullmatch(called(node)):
             for argument in node.args[:1]:
                 if id(argument) not in passed and any(c.isalpha() for c in _words(argument)):
@@ -117,7 +119,7 @@ def _raw(node: ast.expr) -> str:
 def _passed_over(tree: ast.Module) -> set[int]:
     """Nodes that are no words for the user: documentation, arguments of calls that translate or show nothing."""
     found: set[int] = set()
-    for node in ast.walk(tree):
+    for node in all_nodes(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             found.add(id(node.value))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from checks.sources import all_nodes, parsed
+
 # A room may also name what a room below it hands out (a pydantic model, a JetStream message).
 BELOW = {
     "base": (),
@@ -96,7 +98,7 @@ def find_foreign_imports(root: Path, names: list[str]) -> list[str]:
         allowed = OWN[room].union(*(OWN[below] for below in BELOW[room]), sys.stdlib_module_names)
         if "/testing/" in name:
             allowed |= {"pytest"}  # fixtures that other rooms' tests share
-        tree = ast.parse((root / name).read_text(encoding="utf-8"), name)
+        tree = parsed((root / name).read_text(encoding="utf-8"), name)
         findings += [
             f"{name}:{line}: imports {package}, which the table of rooms does not give to {room}"
             for line, package in imported(tree)
@@ -113,7 +115,7 @@ def room_of(name: str) -> str:
 
 def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Line and top-level package of every import, also of those within functions."""
-    for node in ast.walk(tree):
+    for node in all_nodes(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name.partition(".")[0]) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
