@@ -24,8 +24,13 @@ STATES = (
 
 def sweep_run(n: int = 90, state: RunState = RunState.RUNNING, **fields: Any) -> RunView:
     """The run of a sweep."""
-    spec = {"kind": "sweep", "worker": "sweep", "algorithm": "optuna", "environment": "optuna"}
-    spec |= {"name": f"PPO search {n}"}
+    spec: dict[str, Any] = {
+        "kind": "sweep",
+        "worker": "sweep",
+        "algorithm": "optuna",
+        "environment": "CartPole-v1",
+    }
+    spec |= {"name": f"PPO search {n}", "sweep": sweep_spec().model_dump(mode="json")}
     return specimen.run(n, state, spec=spec | fields.pop("spec", {}), **fields)
 
 

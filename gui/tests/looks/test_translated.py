@@ -320,6 +320,9 @@ def show_sweeps(spoken: Spoken) -> None:
     client.sweeps.take_trials(run_id(50), page(spoken.given(trials(30, 2))))
     spoken.given(list(sweep_spec().parameters))
     client.sweeps.select(4)
+    for key in ("importance", "slice", "contour", "parallel"):
+        client.window.sweeps.plots.show_plot(key)
+        client.window.sweeps.plots.redraw()
 
 
 def show_replay(spoken: Spoken) -> None:
@@ -725,9 +728,10 @@ POPUPS: tuple[Callable[[Spoken], None], ...] = (
 
 @pytest.fixture(autouse=True)
 def _as_before(spoken: Spoken) -> Iterator[None]:
-    """Each view begins from a live connection and leaves nothing behind."""
-    yield
+    """Each view begins from a live connection with figures of this moment, and leaves nothing behind."""
     client = spoken.client
+    client.hardware.take(machine())
+    yield
     client.connection.take_start(False)
     client.connection.take(ConnectionStatus(LinkState.LIVE, URL))
     client.window.runs.grouping.setChecked(False)

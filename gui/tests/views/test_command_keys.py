@@ -137,6 +137,7 @@ KEYS_OF_PAGE = {
         "Ctrl+D",
         "Ctrl+R",
         "Ctrl+Shift+C",
+        "Ctrl+Shift+T",
         "Ctrl+T",
         "Ctrl+E",
         "Del",
@@ -251,6 +252,7 @@ def test_every_documented_key_works_wherever_the_focus_is(
     client.window.runs.table.selectAll()
     client.window.runs.copy_action.setEnabled(True)
     client.window.runs.replay_action.setEnabled(True)
+    client.window.runs.trials_action.setEnabled(True)
     client.window.runs.compare_action.setEnabled(True)
     client.window.runs.note_action.setEnabled(True)
     client.window.notices.say("1 run deleted", "Undo", lambda: None)

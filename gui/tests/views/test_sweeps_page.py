@@ -9,14 +9,17 @@ from PyQt6.QtTest import QAbstractItemModelTester, QSignalSpy
 from PyQt6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from tests.specimen import run, run_id
-from tests.sweep_specimen import page, sweep_run, trial, trials, view
+from tests.sweep_specimen import page, sweep_run, sweep_spec, trial, trials, view
 
 from mosaic_contracts.states import RunState
 from mosaic_contracts.sweeps import TrialState
 from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.plots.parallel_plot import ParallelPlot
+from mosaic_gui.plots.pareto_plot import ParetoPlot
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
+from mosaic_gui.viewmodels.run_table import Column
 from mosaic_gui.viewmodels.trial_table import TrialTableModel
-from mosaic_gui.views.main_window import SWEEPS, WATCH
+from mosaic_gui.views.main_window import RUNS, SWEEPS, WATCH
 from mosaic_gui.views.sweeps_page import SweepsPage
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
@@ -157,3 +160,71 @@ def test_several_rows_open_together(client: DesktopClient, shown: SweepsPage) ->
         selection.select(client.sweeps.table.index(row, 0), flags.Select | flags.Rows)
     shown.trials.table.open()
     assert len(wanted[0][0]) == 4
+
+
+def test_runs_of_trials_are_behind_their_sweep(qtbot: QtBot, client: DesktopClient) -> None:
+    """The list has the sweep with its progress; its trials are one key away, and one back."""
+    runs = client.window.runs
+    known = [run(n, trial=f"{n}/CartPole-v1/1", spec={"parent": run_id(90)}) for n in range(5, 9)]
+    client._on_tick(client.store.take_runs(known))
+    sweep = sweep_run(90, revision=2, progress={"step": 12, "total": 40})
+    client._on_tick(client.store.take_runs([sweep]))
+    client.window.show_page(RUNS)
+    assert (client.shown_runs.rowCount(), runs._count.text()) == (3, "3 runs")
+    runs.select_run(run_id(90))
+    row = client.shown_runs.index_of(run_id(90)).row()
+    shown = client.shown_runs.index(row, Column.PROGRESS).data()
+    assert shown == "12 of 40 trials"
+    qtbot.keySequence(runs.table, "Ctrl+Shift+T")
+    assert (client.shown_runs.rowCount(), runs.back_from_trials.isVisible()) == (4, True)
+    runs.table.clearSelection()
+    assert runs._selection.text() == "Trials of PPO search 90"
+    runs.search.setText("nothing")
+    runs.show_all.click()
+    assert client.shown_runs.rowCount() == 3
+
+
+def test_every_chart_draws_and_a_range_selects_trials(
+    qtbot: QtBot, client: DesktopClient, shown: SweepsPage
+) -> None:
+    """Charts select trials; a range of an axis leaves those that lie in it."""
+    for key in ("importance", "slice", "contour", "parallel"):
+        shown.plots.show_plot(key)
+        shown.plots.redraw()
+    parallel = shown.plots.plot("parallel")
+    assert isinstance(parallel, ParallelPlot)
+    assert parallel._names[:2] == ["learning_rate", "gamma"]
+    view_box = parallel.plot.getViewBox()
+    place = view_box.mapViewToScene(QPointF(1.0, parallel._lines[7][1]))
+    assert parallel.nearest(place) in [t.number for t in client.sweeps.trials if t.values]
+    parallel._on_drag(QPointF(0.02, 0.4), QPointF(0.02, 0.6), True)
+    low, high = client.sweeps.brushes["learning_rate"]
+    assert (low, high) == pytest.approx((-3.4, -2.6))
+    rates = [
+        client.sweeps.table.trial_at(row).parameters["learning_rate"]  # type: ignore[union-attr]
+        for row in range(client.sweeps.table.rowCount())
+    ]
+    assert rates
+    assert all(10**low <= rate <= 10**high for rate in rates)
+    assert shown.trials.unbrush.isVisible()
+    shown.trials.unbrush.click()
+    assert client.sweeps.table.rowCount() == 40
+
+
+def test_two_objectives_have_a_front(client: DesktopClient, shown: SweepsPage) -> None:
+    """The chart appears with the second objective, and the head counts its trials."""
+    objectives = [{}, {"metric": "losses/value", "direction": "minimize"}]
+    spec = sweep_spec(objectives=objectives, pruner={"name": "none"})
+    shown.list.row_chosen.emit(run_id(89))
+    client.sweeps.take_view(view(89, spec))
+    both = [trial(n, TrialState.COMPLETE, values=[float(n % 7), float(n % 5)]) for n in range(35)]
+    client.sweeps.take_trials(run_id(89), page(both))
+    assert "on the Pareto front" in shown.head._best.whole()
+    shown.plots.show_plot("pareto")
+    shown.plots.redraw()
+    front = shown.plots.plot("pareto")
+    assert isinstance(front, ParetoPlot)
+    best = sorted(t.values[0] for t in client.sweeps.trials.best if t.values)
+    assert list(front._front.getData()[0]) == best
+    shown.list.row_chosen.emit(run_id(90))
+    assert shown.plots.choices.key == "history"

@@ -38,7 +38,7 @@ class SweepHistory(TrialPlot):
         self._failed.setData([], [])
 
     def draw(self, points: TrialPoints) -> None:
-        tokens, values = current(), points.values()
+        tokens, values = current(), points.values(self.place)
         numbers = np.arange(points.count, dtype=float)
         complete = points.complete
         pruned = points.is_state(TrialState.PRUNED) & np.isfinite(values)
@@ -52,7 +52,7 @@ class SweepHistory(TrialPlot):
                 DotGroup(numbers[complete], values[complete], tokens.accent),
             ),
         )
-        self._best.setData(*_stairs(*points.best_so_far(), points.count))
+        self._best.setData(*_stairs(*points.best_so_far(self.place), points.count))
         failed = numbers[points.is_state(*BAD_STATES) & ~np.isfinite(values)]
         finite = values[np.isfinite(values)]
         low = float(finite.min()) if len(finite) else 0.0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyqtgraph as pg
 from PyQt6.QtCore import QPoint, QPointF, QRectF, Qt, pyqtSignal
-from PyQt6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PyQt6.QtGui import QColor, QFontMetrics, QPainter, QPen
 from PyQt6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from mosaic_gui.plots.axis import CountAxis, ValueAxis
@@ -22,6 +22,8 @@ REACH_PX = 14.0
 """Distance up to which a click or the pointer means a dot."""
 LARGE_PX, SMALL_PX, MOST_LARGE = 7.0, 4.0, 400
 """Diameters of dots, and the number of trials up to which they are large."""
+MOST_ROUND = 4_000
+"""Dots that are round; more of them are squares, which take a tenth of the time."""
 GRID = 0.6
 BENEATH = -1000
 AXIS_WIDTH = 56
@@ -41,8 +43,9 @@ class TrialDots(pg.GraphicsObject):
 
     def __init__(self, plot: pg.PlotItem) -> None:
         super().__init__()
-        self._drawn: list[tuple[QPolygonF, QPen]] = []
+        self._drawn: list[tuple[DotGroup, QPen]] = []
         self._bounds = QRectF()
+        self._is_round = True
         plot.addItem(self)
 
     def show_dots(self, groups: Sequence[DotGroup]) -> None:
@@ -50,14 +53,16 @@ class TrialDots(pg.GraphicsObject):
         self.prepareGeometryChange()
         count = sum(len(group.x) for group in groups)
         size = LARGE_PX if count <= MOST_LARGE else SMALL_PX
+        self._is_round = count <= MOST_ROUND
         self._drawn, self._bounds = [], QRectF()
         for group in groups:
             if not len(group.x):
                 continue
             pen = QPen(QColor(group.colour), size * group.scale)
             pen.setCosmetic(True)
-            pen.setCapStyle(Qt.PenCapStyle.RoundCap)
-            self._drawn.append((pg.functions.arrayToQPolygonF(group.x, group.y), pen))
+            caps = Qt.PenCapStyle
+            pen.setCapStyle(caps.RoundCap if self._is_round else caps.SquareCap)
+            self._drawn.append((group, pen))
             left, top = float(group.x.min()), float(group.y.min())
             place = QRectF(left, top, float(np.ptp(group.x)), float(np.ptp(group.y)))
             self._bounds = self._bounds.united(place.adjusted(-1e-9, -1e-9, 1e-9, 1e-9))
@@ -67,11 +72,17 @@ class TrialDots(pg.GraphicsObject):
         return self._bounds
 
     def paint(self, painter: QPainter, *_: object) -> None:
-        """Draw each group in one call."""
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for polygon, pen in self._drawn:
+        """Draw each group in one call, in pixels: Qt gives a point a width of 1/63 of the unit that is drawn in."""
+        place = painter.transform()
+        painter.save()
+        painter.resetTransform()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, self._is_round)
+        for group, pen in self._drawn:
+            x = group.x * place.m11() + place.dx()
+            y = group.y * place.m22() + place.dy()
             painter.setPen(pen)
-            painter.drawPoints(polygon)
+            painter.drawPoints(pg.functions.arrayToQPolygonF(x, y))
+        painter.restore()
 
 
 class PlaceAxis(ValueAxis):
@@ -80,6 +91,10 @@ class PlaceAxis(ValueAxis):
     def __init__(self, orientation: str) -> None:
         super().__init__(orientation)
         self.names: list[str] | None = None
+
+    def text_width(self, text: str) -> int:
+        """Pixels that a label needs."""
+        return QFontMetrics(ui_font(11)).horizontalAdvance(text)
 
     def show_axis(self, axis: TrialAxis | None) -> None:
         """Label the places of a parameter; None: plain numbers."""
@@ -103,6 +118,10 @@ class TrialPlot(QWidget):
         self.setObjectName(f"sweeps.plot.{name}")
         self.setAccessibleName(title)
         self._model = model
+        self.place = 0
+        """Number of the objective that is drawn."""
+        self.parameters: tuple[str, ...] = ()
+        """Names of the parameters that are drawn, where the chart has such axes."""
         self._is_made = False
         self._x = self._y = np.empty(0)
         self._body = QVBoxLayout(self)
@@ -140,6 +159,10 @@ class TrialPlot(QWidget):
 
     def recolour(self) -> None:
         """Apply the colours of the theme to further items."""
+
+    def box(self) -> pg.ViewBox | None:
+        """What takes the mouse; None: it moves and zooms."""
+        return None
 
     def bottom_axis(self) -> pg.AxisItem:
         """The axis below."""
@@ -180,7 +203,9 @@ class TrialPlot(QWidget):
         self._is_made = True
         self._left, self._bottom = PlaceAxis("left"), self.bottom_axis()
         self._plot = pg.PlotWidget(
-            enableMenu=False, axisItems={"left": self._left, "bottom": self._bottom}
+            viewBox=self.box(),
+            enableMenu=False,
+            axisItems={"left": self._left, "bottom": self._bottom},
         )
         self._plot.setFrameShape(QFrame.Shape.NoFrame)
         self._plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the table takes the keys
@@ -230,7 +255,7 @@ class TrialPlot(QWidget):
         number = self.nearest(place)
         if event.double():  # type: ignore[attr-defined]
             if number is None:
-                self._item.autoRange()
+                self._item.enableAutoRange()
             else:
                 self.opened.emit(number)
         elif number is not None:

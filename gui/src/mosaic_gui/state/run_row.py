@@ -8,7 +8,7 @@ from mosaic_contracts.runs import RunEnd, RunView
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_gui.state import wording
-from mosaic_gui.state.language import mark, tr, tr_mark
+from mosaic_gui.state.language import mark, tr, tr_mark, tr_n
 
 STATE_WORDS = {
     RunState.QUEUED: mark("Queued"),
@@ -39,6 +39,7 @@ _KINDS = {
     RunKind.EVALUATE: mark("evaluation"),
     RunKind.PLAY: mark("play"),
     RunKind.IMPORT: mark("imported checkpoint"),
+    RunKind.SWEEP: mark("sweep"),
 }
 """What a run in the list does that does not train."""
 
@@ -59,6 +60,9 @@ def title(run: RunView) -> str:
 
 def subtitle(run: RunView) -> str:
     """Words that distinguish a run from others of the same title."""
+    if run.spec.sweep is not None:
+        trained = str(run.spec.sweep.run.get("algorithm", ""))
+        return " · ".join(part for part in (tr("sweep"), run.spec.environment, trained) if part)
     parts = [run.spec.environment] if run.spec.name else []
     kind = [tr_mark(_KINDS[run.spec.kind])] if run.spec.kind in _KINDS else []
     return " · ".join([*kind, *parts, run.spec.algorithm, tr("seed {seed}", seed=run.spec.seed)])
@@ -94,6 +98,13 @@ def steps_text(run: RunView) -> str:
     if run.progress is None and not run.step:
         return wording.NOTHING
     done = wording.short_count(run.step)
+    if run.spec.kind is RunKind.SWEEP and run.total_steps:
+        return tr_n(
+            "{done} of {n} trial",
+            "{done} of {n} trials",
+            run.total_steps,
+            done=wording.count(run.step),
+        )
     if not run.total_steps:
         return done
     return tr("{done} of {total}", done=done, total=wording.short_count(run.total_steps))

@@ -69,7 +69,8 @@ def without_result(count: int) -> str:
 def sweep_row(run: RunView, view: SweepView | None) -> SweepRow:
     """What is listed of a sweep. `view`: as it was read last."""
     if view is None:
-        return SweepRow(run)
+        known = run.progress is not None
+        return SweepRow(run, run.step if known else None, run.total_steps if known else None)
     counts: Mapping[TrialState, int] = view.counts
     best = objective_value(view.best[0]) if view.best and len(view.sweep.objectives) == 1 else None
     return SweepRow(

@@ -26,6 +26,8 @@ class TrialList:
         self.objectives = list(objectives) or [Objective()]
         self._trials: dict[int, TrialRecord] = {}
         self.counts: Counter[TrialState] = Counter()
+        self._best: list[TrialRecord] | None = None
+        """The best trials; None: not searched since the last change."""
 
     def __len__(self) -> int:
         return len(self._trials)
@@ -53,6 +55,7 @@ class TrialList:
                     changed[record.number] = None
             self.counts[record.state] += 1
             self._trials[record.number] = record
+            self._follow_best(record)
         return TrialChange(tuple(added), tuple(changed))
 
     @property
@@ -68,6 +71,23 @@ class TrialList:
     @property
     def best(self) -> list[TrialRecord]:
         """The best complete trial; with two objectives those that no other one beats in both."""
+        if self._best is None:
+            self._best = self._find_best()
+        return self._best
+
+    def _follow_best(self, record: TrialRecord) -> None:
+        """Note a better trial; the best one is searched again only where it is not the best any more."""
+        if (
+            self._best is None
+            or not self._best
+            or len(self.objectives) > 1
+            or record.number == self._best[0].number
+        ):
+            self._best = None
+        elif record.state is TrialState.COMPLETE and self.loss(record) < self.loss(self._best[0]):
+            self._best = [record]
+
+    def _find_best(self) -> list[TrialRecord]:
         complete = [
             trial
             for trial in self._trials.values()

@@ -211,6 +211,8 @@ class RunFilterModel(QSortFilterProxyModel):
         super().__init__(parent)
         self._words = ""
         self._states: frozenset[RunState] = frozenset(RunState)
+        self.sweep = ""
+        """Run id of the sweep whose trials are listed alone; empty: trials are behind their sweeps."""
         self._source = source
         self.setSourceModel(source)
         self.setSortRole(Role.SORT)
@@ -226,6 +228,18 @@ class RunFilterModel(QSortFilterProxyModel):
         """Show only runs in these states."""
         self._states = frozenset(states)
         self.invalidate()
+
+    def show_trials(self, sweep: str) -> None:
+        """List the runs of a sweep's trials alone; empty: all runs but those of trials."""
+        self.sweep = sweep
+        self.invalidate()
+
+    @property
+    def total(self) -> int:
+        """Number of runs that are listed without a search."""
+        rows = range(self._source.rowCount())
+        found = (self._source.run_at(row) for row in rows)
+        return sum(run is not None and self._is_here(run) for run in found)
 
     @property
     def now(self) -> datetime:
@@ -245,7 +259,15 @@ class RunFilterModel(QSortFilterProxyModel):
 
     def filterAcceptsRow(self, source_row: int, source_parent: QModelIndex) -> bool:
         run = self._source.run_at(source_row)
-        return run is not None and run.state in self._states and run_row.matches(run, self._words)
+        if run is None or not self._is_here(run) or run.state not in self._states:
+            return False
+        return run_row.matches(run, self._words)
+
+    def _is_here(self, run: RunView) -> bool:
+        """Whether a run is listed: forty trials would bury the runs between them."""
+        if self.sweep:
+            return run.trial is not None and run.spec.parent == self.sweep
+        return run.trial is None
 
     def lessThan(self, left: QModelIndex, right: QModelIndex) -> bool:
         # asked some hundred thousand times where thousands of runs are sorted: past Qt's ways of asking a model

@@ -12,6 +12,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from mosaic_contracts.choices import RunKind
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.language import tr, tr_n
@@ -188,6 +189,11 @@ class RunsPage(QWidget):
         row.setContentsMargins(10, 6, 10, 6)
         row.setSpacing(6)
         self._selection = label("", "small")
+        self.back_from_trials = button(tr("All runs"), "quiet", "runs.back_from_trials")
+        self.back_from_trials.setIcon(icon("arrow_left", "muted"))
+        self.back_from_trials.clicked.connect(lambda: self.show_trials(""))
+        self.back_from_trials.hide()
+        row.addWidget(self.back_from_trials)
         row.addWidget(self._selection)
         row.addStretch(1)
         self.bar_buttons = {}
@@ -248,7 +254,16 @@ class RunsPage(QWidget):
         layout.addStretch(3)
         return panel
 
+    def show_trials(self, sweep: str) -> None:
+        """List the runs of a sweep's trials alone; empty: all runs but those."""
+        self._shown.show_trials(sweep)
+        self.back_from_trials.setVisible(bool(sweep))
+        self._on_rows()
+        if not sweep:
+            self.table.setFocus()
+
     def _show_all(self) -> None:
+        self.show_trials("")
         self.search.clear()
         self.groups.choose("all")
         self.table.setFocus()
@@ -260,6 +275,9 @@ class RunsPage(QWidget):
         self.copy_action = self._action("copy", tr("Clone and edit"), "Ctrl+D", self._copy)
         self.compare_action = self._action(
             "compare_returns", tr("Compare returns"), "Ctrl+Shift+C", self._compare
+        )
+        self.trials_action = self._action(
+            "trials", tr("Runs of its trials"), "Ctrl+Shift+T", self._show_trials
         )
         self.tag_action = self._action("tag", tr("Tag"), "Ctrl+T", self._tag)
         self.note_action = self._action("note", tr("Note"), "Ctrl+E", self._note)
@@ -304,18 +322,22 @@ class RunsPage(QWidget):
         self.table.chosen_changed.connect(self._on_selection)
 
     def _on_rows(self) -> None:
-        total, shown = self._model.rowCount(), self._shown.rowCount()
+        total, shown = self._shown.total, self._shown.rowCount()
+        if self._shown.sweep and self._model.row_of(self._shown.sweep) is None:
+            self.show_trials("")  # the sweep was deleted
+            return
         self._count.setText(
             tr_n("{n} run", "{n} runs", total)
             if shown == total
             else tr_n("{shown} of {n} run", "{shown} of {n} runs", total, shown=shown)
         )
-        without = self._unmatched if total else self._none if self._is_read else self._unread
+        has_runs = self._model.rowCount() > 0
+        without = self._unmatched if has_runs else self._none if self._is_read else self._unread
         is_list = not self.shows_trash
         self._stack.setCurrentWidget((self._rows if shown else without) if is_list else self.trash)
         # without a run there is one thing to do, and it is in the middle
         for part in (self._count, self.search, self.groups, self.grouping, self.train):
-            part.setVisible(total > 0 and is_list)
+            part.setVisible(has_runs and is_list)
         self._on_selection()
 
     def _on_data(self, first: QModelIndex, last: QModelIndex) -> None:
@@ -327,7 +349,9 @@ class RunsPage(QWidget):
         live = [run for run in runs if not run.state.is_final]
         ended = [run for run in runs if run.state.is_final]
         self.open_action.setEnabled(bool(runs))
-        self.copy_action.setEnabled(len(runs) == 1)
+        is_sweep = len(runs) == 1 and runs[0].spec.kind is RunKind.SWEEP
+        self.trials_action.setEnabled(is_sweep)
+        self.copy_action.setEnabled(len(runs) == 1 and not is_sweep)
         self.replay_action.setEnabled(len(runs) == 1)
         self.compare_action.setEnabled(bool(runs))
         self.tag_action.setEnabled(bool(runs))
@@ -336,9 +360,7 @@ class RunsPage(QWidget):
         self.delete_action.setEnabled(bool(ended))
         self.open_action.setText(tr("Compare") if len(runs) > 1 else tr("Open"))
         self._selection.setText(
-            tr_n("{n} run selected", "{n} runs selected", len(runs))
-            if runs
-            else tr("Double-click a run to watch it")
+            tr_n("{n} run selected", "{n} runs selected", len(runs)) if runs else self._idle_words
         )
         for action in (
             self.open_action,
@@ -352,6 +374,14 @@ class RunsPage(QWidget):
             made.setEnabled(action.isEnabled())
             made.setText(action.text())
         self.refresh_links()
+
+    @property
+    def _idle_words(self) -> str:
+        at = self._model.row_of(self._shown.sweep) if self._shown.sweep else None
+        run = self._model.run_at(at) if at is not None else None
+        if run is None:
+            return tr("Double-click a run to watch it")
+        return tr("Trials of {sweep}", sweep=run.spec.name or run.name)
 
     def refresh_links(self) -> None:
         """Where the selected runs can be looked at outside the window, or why not."""
@@ -371,6 +401,10 @@ class RunsPage(QWidget):
     def _replay(self) -> None:
         if len(runs := self.selected) == 1:
             self.replay_wanted.emit(runs[0].run_id)
+
+    def _show_trials(self) -> None:
+        if len(runs := self.selected) == 1:
+            self.show_trials(runs[0].run_id)
 
     def _copy(self) -> None:
         if len(runs := self.selected) == 1:
@@ -420,7 +454,7 @@ class RunsPage(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addActions([self.open_action, self.compare_action, self.replay_action])
-        menu.addActions([self.copy_action])
+        menu.addActions([self.trials_action, self.copy_action])
         menu.addActions([self.tag_action, self.note_action])
         menu.addSeparator()
         menu.addActions([self.stop_action, self.delete_action])
