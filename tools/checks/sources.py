@@ -21,7 +21,7 @@ def all_nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
 
 @contextmanager
 def kept_trees() -> Iterator[None]:
-    """Keep all trees until the end of the block, without garbage collection: a million nodes are walked by each collection."""
+    """Keep all trees until the end of the block, without garbage collection, which would look at a million nodes."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
