@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -37,6 +37,7 @@ from mosaic_client.call import QueryValue
 from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts.choices import RunKind
 from mosaic_contracts.states import RunState
+from mosaic_contracts.tracking import TRACKING_RUN, TRACKING_UPLOAD
 
 if TYPE_CHECKING:
     from mosaic_cli.wording import AnyRun
@@ -165,6 +166,7 @@ def show(run: option.Run, json: option.Json = False) -> None:
         artifacts = reading.artifacts(stack, view.run_id)
         children = reading.each_run(stack, parent=view.run_id)
         branches = list(islice((each for each in children if each.spec.start_from), _MOST_BRANCHES))
+        tracking = _tracking(stack, view)
     out.print(
         Text.assemble(
             (one_line(view.name), "bold"), f"  ({view.worker_version or view.spec.worker})"
@@ -180,7 +182,7 @@ def show(run: option.Run, json: option.Json = False) -> None:
         say(f"Note: {note}")
     print_summary(out, view, artifacts, Layout.of_environment().home)
     beside = (("image", view.image), ("tags", ", ".join(view.tags)), ("note", view.note))
-    for name, value in (*beside, *_tree(view, branches)):
+    for name, value in (*beside, *tracking, *_tree(view, branches)):
         if value:
             out.print(Text.assemble((f"{name:<12} ", "dim"), value), soft_wrap=True)
     if view.spec.parent:
@@ -189,6 +191,25 @@ def show(run: option.Run, json: option.Json = False) -> None:
         out.print("\nParameters given:", style="dim")
         for key, given in view.spec.parameters.items():
             out.print(f"  {key} = {given}")
+
+
+def _tracking(stack: StackConnection, run: light.RunFields) -> list[tuple[str, str]]:
+    """Where a tracked run is at its tracker, and what has become of its upload."""
+    if not run.spec.parameters:
+        return []  # tracking is asked for by a parameter
+    place, upload = dict[str, Any](), dict[str, Any]()
+    for event in reading.each_event(stack, run.run_id, [TRACKING_RUN, TRACKING_UPLOAD]):
+        if event["type"] == TRACKING_RUN:
+            place = event["data"]
+        elif event["type"] == TRACKING_UPLOAD:
+            upload = event["data"]
+    where, state, error = (
+        place.get("url") or place.get("folder"),
+        upload.get("state"),
+        upload.get("error"),
+    )
+    rows = ((place.get("tracker"), where), ("upload", f"{state} ({error})" if error else state))
+    return [(one_line(str(name)), one_line(str(value))) for name, value in rows if value]
 
 
 def _tree(run: light.RunFields, branches: Sequence[light.RunFields]) -> list[tuple[str, str]]:

@@ -69,7 +69,7 @@ def _check_consent(spec: RunSpec, plan: ScriptPlan) -> None:
     if not spec.internet:
         plan.block(
             _WHERE,
-            f"Online tracking needs `internet` (`--internet`), which you agree to separately; {_OFFLINE}.",
+            f"Online tracking needs `internet` (`--set internet=true`), which you agree to separately; {_OFFLINE}.",
             ProblemCode.PARAMETER_INVALID,
         )
 
