@@ -16,12 +16,19 @@ from mosaic_contracts import frames
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stored import BatchPage, encode_page
+from mosaic_contracts.sweeps import SweepSpec
 
 LOCATION = Location("http://127.0.0.1:9", "secret")
 RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 RUN = f"/api/v1/runs/{RUN_ID}"
 SPEC = RunSpec(worker="cleanrl", algorithm="ppo", environment="CartPole-v1")
 SPEC_SENT = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1"}
+SWEEP_PATH = f"/api/v1/sweeps/{RUN_ID}"
+SWEEP_SENT = {
+    "run": SPEC_SENT,
+    "parameters": {"gamma": {"type": "float", "low": 0.9, "high": 0.99}},
+}
+SWEEP = SweepSpec.model_validate(SWEEP_SENT)
 VIEW = {
     "run_id": RUN_ID,
     "name": "a run",
@@ -148,6 +155,25 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
         None,
         [],
     ),
+    (lambda c: c.start_sweep(SWEEP), "POST", "/api/v1/sweeps", SWEEP.model_dump(mode="json"), VIEW),
+    (lambda c: c.check_sweep(SWEEP), "POST", "/api/v1/sweeps/check", SWEEP.model_dump(mode="json"), CHECK),
+    (
+        lambda c: c.sweep(RUN_ID),
+        "GET",
+        SWEEP_PATH,
+        None,
+        {"run_id": RUN_ID, "sweep": SWEEP_SENT, "counts": {}, "best": [], "steps": 0},
+    ),
+    (
+        lambda c: c.trials(RUN_ID, "1.4", 9),
+        "GET",
+        f"{SWEEP_PATH}/trials?after=1.4&limit=9",
+        None,
+        {"trials": [], "cursor": "1.4", "has_more": False},
+    ),
+    (lambda c: c.best_of_sweep(RUN_ID, 3), "GET", f"{SWEEP_PATH}/best?trial=3", None, SPEC_SENT),
+    (lambda c: c.stop_sweep(RUN_ID, let_finish=True), "POST", f"{SWEEP_PATH}/stop", {"let_finish": True}, VIEW),
+    (lambda c: c.resume_sweep(RUN_ID, parallel=3), "POST", f"{SWEEP_PATH}/resume", {"parallel": 3}, VIEW),
     (lambda c: c.artifacts(RUN_ID), "GET", f"{RUN}/artifacts", None, []),
     (lambda c: c.manifest(RUN_ID), "GET", f"{RUN}/manifest", None, {"run_id": RUN_ID, "entries": []}),
     (lambda c: c.quarantine(RUN_ID), "GET", f"{RUN}/quarantine", None, []),
@@ -179,7 +205,7 @@ async def test_an_operation_is_sent_as_the_interface_says(
     for request in seen:
         assert (request.method, request.url.raw_path.decode()) == (method, url)
         assert (json.loads(request.content) if request.content else None) == body
-        takes_key = url.endswith(("/runs", "/clone", "/play", "/fork", "/replays"))
+        takes_key = url.endswith(("/sweeps", "/runs", "/clone", "/play", "/fork", "/replays"))
         assert ("Idempotency-Key" in request.headers) == (takes_key and method == "POST")
 
 

@@ -167,3 +167,26 @@ def test_reduction_counts_every_value(values: list[float], data: st.DataObject) 
             assert min(finite) <= reduced.mean[row] <= max(finite)
         else:
             assert math.isnan(reduced.mean[row])
+
+
+def test_new_points_come_once_page_by_page_and_stop_before_a_hole(
+    writer: Writer, reader: Reader
+) -> None:
+    """Whatever the pages are, all points come in order; one behind a hole waits until that is filled or passed."""
+    points: list[Point] = [(step, float(step)) for step in range(1_300)]
+    put(writer, points[:600])
+    steps: list[int] = []
+    cursor, has_more = "", True
+    while has_more:
+        page = reader.new_points(RUN_ID, [NAME, "other"], cursor, limit=70)
+        cursor, has_more = page.cursor, page.has_more
+        steps += [step for one in page.points for step in one.steps]
+    assert steps == list(range(600))
+    late = [Metric(702 + i, i, NAME, 701 + i, 0.0) for i in range(10)]
+    head = BatchHead(RUN_ID, 1, "worker", 702, len(late))
+    raw = join_batch(head, 10**15, b"".join(encode_record(record) for record in late))
+    writer.apply([read_batch(raw, ENCODING_IDENTITY)], StreamCursor("one", 9_999))
+    assert reader.new_points(RUN_ID, [NAME], cursor).points == []
+    (passed,) = reader.new_points(RUN_ID, [NAME], cursor, contiguous=False).points
+    assert passed.steps == list(range(701, 711))
+    assert reader.new_points("01JGXSBMTTED00000000000000", [NAME]).points == []

@@ -54,6 +54,9 @@ from mosaic_contracts.services import (
     SecretRequest,
     SetSecretRequest,
     SubmitRequest,
+    SweepOrder,
+    SweepResumption,
+    TrialOrder,
     WorkerEntries,
     WorkerEntry,
 )
@@ -104,6 +107,9 @@ class Peers:
         self.committed: set[str] = set()
         self.asked: list[Any] = []
         """Requests to the scheduler that change or select something, as they came."""
+        self.stopped: list[str] = []
+        self.trials: dict[str, RunRecord | ProblemError] = {}
+        """What is answered to the order of a trial, by its key."""
         self.secrets: dict[str, str] = {}
         self.by_key: dict[str, RunRecord] = {}
         self.broker_ahead_s: float | None = None
@@ -118,7 +124,7 @@ class Peers:
         handlers: dict[str, Any] = {
             "get": self._get,
             "list": self._list,
-            "stop": self._get,
+            "stop": self._stop,
             "restore": self._get,
             "report_files": self._report_files,
             "retry": self._retry,
@@ -129,6 +135,9 @@ class Peers:
             "import": self._import,
             "replay": self._replay,
             "dashboard": self._dashboard,
+            "sweep": self._sweep,
+            "resume_sweep": self._resume_sweep,
+            "trial": self._trial,
             "patch": self._noted,
             "move": self._noted,
             "delete": self._noted,
@@ -243,6 +252,27 @@ class Peers:
             path="log.csv", kind="other", bytes=3, mtime_us=10**15, sha256="aa" * 32
         )
         return FileReport(files=[file])
+
+    async def _stop(self, request: RunRequest) -> RunRecord:
+        self.stopped.append(request.run_id)
+        return await self._get(request)
+
+    async def _sweep(self, request: SweepOrder) -> RunRecord | CheckReport:
+        if request.dry_run:
+            return CheckReport(ok=True, findings=[], plan={"trials": 20})
+        self.asked.append(request)
+        return make_record(NEW_RUN, "queued")
+
+    async def _resume_sweep(self, request: SweepResumption) -> RunRecord:
+        self.asked.append(request)
+        return await self._retry(RunRequest(run_id=request.run_id))
+
+    async def _trial(self, request: TrialOrder) -> RunRecord:
+        self.asked.append(request)
+        answer = self.trials[request.key]
+        if isinstance(answer, ProblemError):
+            raise answer
+        return answer
 
     async def _queue(self) -> RunRecords:
         return RunRecords(runs=[r for r in self.records.values() if r.state == "queued"])

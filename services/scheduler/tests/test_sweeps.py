@@ -97,7 +97,6 @@ async def test_a_sweep_is_refused_with_the_paths_of_its_fields(stack: Stack) -> 
         run={**run, "cpus": 1_000},
         parameters=parameters,
         environments=["Nowhere-v0"],
-        start_with=[{"rate": 3.0}],
     )
     said = {field["where"]: field["message"] for field in error.problem.fields}
     assert set(said) == {
@@ -108,7 +107,6 @@ async def test_a_sweep_is_refused_with_the_paths_of_its_fields(stack: Stack) -> 
         "sweep.parameters.save_every",
         "sweep.parameters.sav_every",
         "sweep.parameters.rate.choices.1",
-        "sweep.start_with.0.rate",
     }
     assert "did you mean 'save_every'" in said["sweep.parameters.sav_every"]
     error = await refused(stack, run={**run, "worker": "nobody"})

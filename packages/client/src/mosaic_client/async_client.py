@@ -19,6 +19,7 @@ from mosaic_client.calls import dashboards as dashboard_calls
 from mosaic_client.calls import replays as replay_calls
 from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
+from mosaic_client.calls import sweeps as sweep_calls
 from mosaic_client.calls import telemetry as telemetry_calls
 from mosaic_client.calls.checkpoints import CheckpointFilter
 from mosaic_client.calls.runs import OneOrMore, RunFilter
@@ -152,6 +153,14 @@ class AsyncClient:
     replays = sent(replay_calls.replays)
     episode_frames = sent(replay_calls.episode_frames)
 
+    start_sweep = sent(sweep_calls.start_sweep)
+    check_sweep = sent(sweep_calls.check_sweep)
+    sweep = sent(sweep_calls.sweep)
+    trials = sent(sweep_calls.trials)
+    best_of_sweep = sent(sweep_calls.best_of_sweep)
+    stop_sweep = sent(sweep_calls.stop_sweep)
+    resume_sweep = sent(sweep_calls.resume_sweep)
+
     open_tensorboard = sent(dashboard_calls.open_tensorboard)
     tensorboards = sent(dashboard_calls.tensorboards)
     tensorboard_entry = sent(dashboard_calls.tensorboard_entry)
@@ -209,6 +218,13 @@ class AsyncClient:
         Arguments, results and errors as for `Client.export_checkpoint`.
         """
         return await self._download(checkpoint_calls.export_checkpoint(run_id, path), target)
+
+    async def download_study(self, sweep_id: str, target: Path) -> int:
+        """Write the study of a sweep to a file.
+
+        Arguments, results and errors as for `Client.download_study`.
+        """
+        return await self._download(sweep_calls.study(sweep_id), target)
 
     async def download(self, run_id: str, path: str, target: Path) -> int:
         """Write one artifact to a file.

@@ -16,6 +16,7 @@ from mosaic_client.calls import dashboards as dashboard_calls
 from mosaic_client.calls import replays as replay_calls
 from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
+from mosaic_client.calls import sweeps as sweep_calls
 from mosaic_client.calls import telemetry as telemetry_calls
 from mosaic_client.calls.checkpoints import CheckpointFilter
 from mosaic_client.calls.runs import OneOrMore, RunFilter
@@ -126,6 +127,14 @@ class Client(StackConnection):
     replays = sent(replay_calls.replays)
     episode_frames = sent(replay_calls.episode_frames)
 
+    start_sweep = sent(sweep_calls.start_sweep)
+    check_sweep = sent(sweep_calls.check_sweep)
+    sweep = sent(sweep_calls.sweep)
+    trials = sent(sweep_calls.trials)
+    best_of_sweep = sent(sweep_calls.best_of_sweep)
+    stop_sweep = sent(sweep_calls.stop_sweep)
+    resume_sweep = sent(sweep_calls.resume_sweep)
+
     open_tensorboard = sent(dashboard_calls.open_tensorboard)
     tensorboards = sent(dashboard_calls.tensorboards)
     tensorboard_entry = sent(dashboard_calls.tensorboard_entry)
@@ -211,6 +220,22 @@ class Client(StackConnection):
             OSError: `target` cannot be written.
         """
         return self._download(checkpoint_calls.export_checkpoint(run_id, path), target)
+
+    def download_study(self, sweep_id: str, target: Path) -> int:
+        """Write the study of a sweep to a file, as it is at this moment: an SQLite file that Optuna's tools open.
+
+        Args:
+            sweep_id: id of the sweep's run.
+            target: file to write; an existing one is replaced.
+
+        Returns:
+            The number of bytes.
+
+        Raises:
+            ArtifactUnknown: the sweep has no study yet.
+            OSError: `target` cannot be written.
+        """
+        return self._download(sweep_calls.study(sweep_id), target)
 
     def download(self, run_id: str, path: str, target: Path) -> int:
         """Write one artifact to a file.

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
         RunView,
     )
     from mosaic_contracts.services import WorkerEntries, WorkerEntry
+    from mosaic_contracts.spec import RunSpec
     from mosaic_contracts.stack import StackStatus
     from mosaic_contracts.stored import BatchPage
+    from mosaic_contracts.sweeps import SweepView, TrialPage
     from mosaic_contracts.worker import CheckReport
 
 T = TypeVar("T")
@@ -132,6 +134,7 @@ def _model(name: str) -> Any:
 
 
 _RUN = PREFIX + "/runs/{run_id}"
+_SWEEP = PREFIX + "/sweeps/{run_id}"
 
 READY: Operation[Any] = Operation("GET", "/readyz", form="objects")
 HEALTH: Operation[Any] = Operation("GET", "/healthz", form="objects")
@@ -237,6 +240,33 @@ DASHBOARDS: Operation[list[DashboardEntry]] = Operation(
 )
 DASHBOARD: Operation[DashboardEntry] = Operation(
     "GET", PREFIX + "/tensorboards/{run_id}", "runs.DashboardEntry"
+)
+START_SWEEP: Operation[RunView] = Operation(
+    "POST",
+    f"{PREFIX}/sweeps",
+    "runs.RunView",
+    body="sweeps.SweepSpec",
+    takes_key=True,
+    is_slow=True,
+)
+CHECK_SWEEP: Operation[CheckReport] = Operation(
+    "POST",
+    f"{PREFIX}/sweeps/check",
+    "worker.CheckReport",
+    body="sweeps.SweepSpec",
+    repeats=True,
+    is_slow=True,
+)
+SWEEPS: Operation[RunPage] = Operation("GET", f"{PREFIX}/sweeps", "runs.RunPage")
+SWEEP: Operation[SweepView] = Operation("GET", _SWEEP, "sweeps.SweepView")
+TRIALS: Operation[TrialPage] = Operation("GET", f"{_SWEEP}/trials", "sweeps.TrialPage")
+BEST_OF_SWEEP: Operation[RunSpec] = Operation("GET", f"{_SWEEP}/best", "spec.RunSpec")
+STUDY: Operation[bytes] = Operation("GET", f"{_SWEEP}/study", form="file")
+STOP_SWEEP: Operation[RunView] = Operation(
+    "POST", f"{_SWEEP}/stop", "runs.RunView", body="sweeps.SweepStop", repeats=True
+)
+RESUME_SWEEP: Operation[RunView] = Operation(
+    "POST", f"{_SWEEP}/resume", "runs.RunView", body="sweeps.SweepResume", is_slow=True
 )
 DELETE: Operation[RunView] = Operation("DELETE", _RUN, "runs.RunView")
 RESTORE: Operation[RunView] = Operation("POST", f"{_RUN}/restore", "runs.RunView")

@@ -41,10 +41,14 @@ class TrialRunNews(PeerModel):
     steps: int = 0
     """Environment steps so far."""
     points: list[CurvePoints] = Field(default_factory=list)
-    """Points of the objectives' metrics after the cursor of the last `FollowedRun`."""
+    """Points of the objectives' metrics from `after` to `cursor`."""
+    after: str = ""
+    """The `FollowedRun.cursor` after which the points begin; the worker leaves out those that begin elsewhere."""
     cursor: str = ""
     is_complete: bool = False
     """Whether the run has ended and the store has all of its points up to `cursor`."""
+    metrics: list[str] = Field(default_factory=list)
+    """Names of the run's metrics, where `is_complete`; they are shown where an objective's metric is missing."""
 
 
 class SweepNews(PeerModel):

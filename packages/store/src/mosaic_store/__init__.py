@@ -16,6 +16,7 @@ from mosaic_store.errors import (
 )
 from mosaic_store.ingest import Quarantined
 from mosaic_store.manifest import NO_FILES, KnownFile, KnownFiles, SeenFile
+from mosaic_store.new_points import NewPoints, PointsOfMetric
 from mosaic_store.prune import PruneStep
 from mosaic_store.reader import Reader, open_reader
 from mosaic_store.summaries import Phase, RunMarks
@@ -30,7 +31,9 @@ __all__ = [
     "KnownFile",
     "KnownFiles",
     "MetricNotStored",
+    "NewPoints",
     "Phase",
+    "PointsOfMetric",
     "PruneStep",
     "Quarantined",
     "ReadTooSlow",

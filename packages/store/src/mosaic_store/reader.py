@@ -45,6 +45,7 @@ from mosaic_store.episode_page import (
 from mosaic_store.event_page import MAX_PAGE_EVENTS, read_page
 from mosaic_store.manifest import KnownFiles, read_known_files
 from mosaic_store.marks import read_marks
+from mosaic_store.new_points import NewPoints, read_new_points
 from mosaic_store.pool import ReadPool
 from mosaic_store.summaries import (
     Phase,
@@ -263,6 +264,25 @@ class Reader:
             if last is not None:
                 return read_last(db, run_id, name, _clip(last, MAX_LAST))
             return read_buckets(db, run_id, name, _clip(buckets, MAX_BUCKETS), from_step, to_step)
+
+    def new_points(
+        self,
+        run_id: str,
+        names: Sequence[str],
+        cursor: str = "",
+        limit: int = 5_000,
+        *,
+        contiguous: bool = True,
+    ) -> NewPoints:
+        """Points of these metrics behind `cursor`, about `limit` at most, in the order in which they were recorded.
+
+        `contiguous`: none behind a hole, so that one which is filled later is not skipped.
+
+        Raises:
+            ValueError: `cursor` is no cursor.
+        """
+        with self._pool.lend() as db:
+            return read_new_points(db, run_id, names, parse_cursor(cursor), limit, contiguous)
 
     def curve_set(
         self,

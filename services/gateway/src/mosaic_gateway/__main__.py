@@ -80,6 +80,7 @@ async def serve_gateway(
     await bus.start()
     await _wait_for_broker(bus)
     service.spawn("hub", services.hub.run())
+    service.spawn("sweeps", services.drivers.run())
     serving = [
         service.spawn(endpoint.name, server.serve(sockets=[endpoint.listener]))
         for endpoint, server in zip(endpoints, servers, strict=True)

@@ -22,6 +22,10 @@ from mosaic_gateway.scheduler import SchedulerClient
 from mosaic_gateway.settings import GatewaySettings
 from mosaic_gateway.status.prometheus import Scrape
 from mosaic_gateway.status.stack import Health
+from mosaic_gateway.sweeps.drivers import SweepDrivers
+from mosaic_gateway.sweeps.news import NewsReader
+from mosaic_gateway.sweeps.service import Sweeps
+from mosaic_gateway.sweeps.trials import TrialBooks
 from mosaic_servicekit.bus import Bus
 
 REQUEST_THREADS = 4
@@ -41,6 +45,8 @@ class Services:
     artifacts: Artifacts
     manifests: Manifests
     dashboards: Dashboards
+    sweeps: Sweeps
+    drivers: SweepDrivers
     checkpoints: CheckpointRegistry
     verifier: CheckpointVerifier
     exporter: CheckpointExporter
@@ -59,6 +65,7 @@ class Services:
         """Close streams, the connection to the broker and the store's readers."""
         await self.close_streams()
         await self.dashboards.close()
+        await self.drivers.close()
         await self.bus.close()
         await self.history.close()
         await self.hub.history.close()
@@ -80,9 +87,11 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
     registry = CheckpointRegistry(scheduler, known, history, settings.runs_dir)
 
     dashboards = Dashboards(scheduler, runs, history, ticket_key)
+    drivers = SweepDrivers(bus, scheduler, runs, NewsReader(scheduler, history))
 
     def on_record(record: RunRecord) -> None:
         dashboards.see(record)
+        drivers.see(record)
         last_known.remember(record)
         frames.see(record)
 
@@ -96,6 +105,8 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
         artifacts=Artifacts(history),
         manifests=Manifests(scheduler, runs, history),
         dashboards=dashboards,
+        sweeps=Sweeps(runs, drivers, TrialBooks(history)),
+        drivers=drivers,
         checkpoints=registry,
         verifier=CheckpointVerifier(registry, settings.runs_dir),
         exporter=CheckpointExporter(registry, runs, history, settings.runs_dir),

@@ -17,6 +17,7 @@ from mosaic_gateway.api import (
     runs,
     secrets,
     stack,
+    sweeps,
     telemetry,
     tickets,
 )
@@ -70,7 +71,7 @@ def create_app(services: Services, token: str, connections: Connections | None =
     install_problem_handlers(app)
     app.include_router(stack.probes)
     api = APIRouter(prefix=PREFIX)
-    runs_and_files = (runs, replays, dashboards, telemetry, files, checkpoints)
+    runs_and_files = (runs, replays, dashboards, sweeps, telemetry, files, checkpoints)
     for routes in (stack, *runs_and_files, secrets, tickets):
         api.include_router(routes.router)
     api.add_api_websocket_route("/live", live)

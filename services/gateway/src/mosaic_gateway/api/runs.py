@@ -22,6 +22,7 @@ from mosaic_contracts.services import (
     PlayOrder,
     RunRequest,
     SubmitRequest,
+    SweepOrder,
 )
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.verbs import ServiceVerb
@@ -32,7 +33,7 @@ from mosaic_gateway.runs.query import RunQuery
 from mosaic_gateway.services import Services
 
 router = APIRouter(tags=["runs"])
-KeyedT = TypeVar("KeyedT", SubmitRequest, CloneOrder, PlayOrder, ForkOrder, ImportOrder)
+KeyedT = TypeVar("KeyedT", SubmitRequest, CloneOrder, PlayOrder, ForkOrder, ImportOrder, SweepOrder)
 
 IdempotencyKey = Annotated[
     str | None, Header(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")

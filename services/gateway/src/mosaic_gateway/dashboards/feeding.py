@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 
 from mosaic_contracts.dashboards import (
+    DASHBOARD_SOCKET,
     EVENT_FILE_MARK,
     EVENT_FILES_DIR,
     POINTS_PATH,
@@ -17,7 +18,7 @@ from mosaic_contracts.dashboards import (
 )
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunView
-from mosaic_gateway.dashboards.upstream import ask
+from mosaic_gateway.files.run_socket import ask
 from mosaic_gateway.history import History
 from mosaic_gateway.runs.service import Runs
 from mosaic_servicekit.logging import get_log
@@ -107,5 +108,7 @@ def _has_event_file(folder: Path) -> bool:
 async def _ask(run_dir: Path, points: StoredPoints | None) -> dict[str, str]:
     """How far the dashboard is, after it was given points."""
     body = b"" if points is None else points.model_dump_json().encode()
-    answer = await ask(run_dir, "POST" if points is not None else "GET", POINTS_PATH, body)
+    answer = await ask(
+        run_dir, DASHBOARD_SOCKET, "POST" if points is not None else "GET", POINTS_PATH, body
+    )
     return PointsTaken.model_validate_json(answer).cursors

@@ -8,9 +8,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from mosaic_contracts.dashboards import DASHBOARD_SOCKET
 from mosaic_contracts.problems import ProblemError
 from mosaic_gateway.access.dashboard_cookie import dashboard_path
-from mosaic_gateway.dashboards.upstream import NO_TLS, TIMEOUT, socket_name
+from mosaic_gateway.files.run_socket import NO_TLS, TIMEOUT, socket_name
 from mosaic_servicekit.logging import get_log
 
 MAX_BODY_BYTES = 2**20
@@ -51,7 +52,7 @@ class DashboardReply(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_begun = False
         try:
-            with socket_name(self._run_dir) as name:
+            with socket_name(self._run_dir, DASHBOARD_SOCKET) as name:
                 transport = httpx.AsyncHTTPTransport(uds=name, verify=NO_TLS)
                 async with transport:
                     answer = await transport.handle_async_request(self._request(scope))

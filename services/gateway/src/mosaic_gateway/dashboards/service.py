@@ -5,6 +5,7 @@ import math
 import time
 from datetime import UTC, datetime
 
+from mosaic_contracts.dashboards import DASHBOARD_SOCKET
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.runs import DashboardEntry, RunRecord, RunView
 from mosaic_contracts.services import DashboardOrder, ListRequest
@@ -14,7 +15,7 @@ from mosaic_contracts.verbs import DASHBOARD
 from mosaic_gateway.access.dashboard_cookie import dashboard_path
 from mosaic_gateway.access.ticket import with_ticket
 from mosaic_gateway.dashboards.feeding import PointFeeder
-from mosaic_gateway.dashboards.upstream import socket_name
+from mosaic_gateway.files.run_socket import socket_name
 from mosaic_gateway.history import History
 from mosaic_gateway.runs.service import Runs
 from mosaic_gateway.scheduler import SchedulerClient
@@ -157,7 +158,7 @@ class Dashboards:
 
     async def _answers(self, run_id: str) -> bool:
         try:
-            with socket_name(self._runs.folder(run_id)) as name:
+            with socket_name(self._runs.folder(run_id), DASHBOARD_SOCKET) as name:
                 async with asyncio.timeout(_CONNECT_S):
                     _, writer = await asyncio.open_unix_connection(name)
         except OSError:  # a TimeoutError is one

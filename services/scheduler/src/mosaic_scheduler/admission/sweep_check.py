@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from mosaic_base.nearest import nearest_names
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.sweeps import Choice, Dimension, SweepSpec
@@ -32,7 +31,7 @@ def check_sweep(context: Context) -> list[Check]:
         algorithm = trial.description.find_algorithm(trial.spec.algorithm)
         if algorithm is not None:
             found += _check_dimensions(sweep, algorithm, trial.spec.steps is not None)
-    found += [*_check_first(sweep), *_check_earlier(sweep, look)]
+    found += _check_earlier(sweep, look)
     return found[:MAX_FINDINGS] or [passed("sweep", f"{totals_in_words(sweep)}.")]
 
 
@@ -114,28 +113,6 @@ def _check_dimension(
                 return
 
 
-def _check_first(sweep: SweepSpec) -> Iterator[Check]:
-    """The parameters of the first trials must be ones that the sweep could choose."""
-    for number, values in enumerate(sweep.start_with):
-        for name, value in values.items():
-            where = f"start_with.{number}.{name}"
-            dimension = sweep.parameters.get(name)
-            if dimension is None:
-                nearest = nearest_names(name, sweep.parameters)
-                yield _wrong(where, "is no parameter of the sweep (`parameters`)", nearest)
-            elif not _holds(dimension, value):
-                yield _wrong(where, f"{value!r} is no value of parameters.{name}")
-
-
-def _holds(dimension: Dimension, value: object) -> bool:
-    if isinstance(dimension, Choice):
-        return any(value == each and type(value) is type(each) for each in dimension.choices)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    is_whole = isinstance(value, int) or value.is_integer()
-    return dimension.low <= value <= dimension.high and (dimension.type == "float" or is_whole)
-
-
 def _check_earlier(sweep: SweepSpec, look: SweepLook) -> Iterator[Check]:
     """The sweep that this one goes on with."""
     if sweep.continues is None:
@@ -170,5 +147,5 @@ def _check_earlier(sweep: SweepSpec, look: SweepLook) -> Iterator[Check]:
             yield _wrong(f"parameters.{name}.choices", "must be those of the earlier sweep")
 
 
-def _wrong(where: str, message: str, nearest: list[str] | None = None) -> Check:
-    return wrong(f"sweep.{where}", message, _INVALID, nearest or [])
+def _wrong(where: str, message: str) -> Check:
+    return wrong(f"sweep.{where}", message, _INVALID)

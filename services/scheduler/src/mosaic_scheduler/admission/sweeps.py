@@ -50,6 +50,8 @@ class RunSweeps:
         try:
             sweep = SweepSpec.model_validate(order.sweep)
         except ValidationError as error:
+            if order.dry_run:
+                return CheckReport(ok=False, findings=_findings(error))
             raise problem.refused(_findings(error)) from error
         spec = _spec(sweep)
         if order.dry_run:

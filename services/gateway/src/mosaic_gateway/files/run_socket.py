@@ -1,4 +1,4 @@
-"""The socket of a dashboard: found below its run's folder without following a link."""
+"""A Unix socket on which a run answers HTTP: found below its folder without following a link."""
 
 import os
 import ssl
@@ -9,8 +9,6 @@ from pathlib import Path, PurePosixPath
 
 import httpx
 
-from mosaic_contracts.dashboards import DASHBOARD_SOCKET
-
 TIMEOUT = httpx.Timeout(60.0, connect=5.0)
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Never used on a Unix socket; by itself httpx would read all authorities of the system for each request."""
@@ -18,13 +16,14 @@ _OPEN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
-def socket_name(run_dir: Path) -> Iterator[str]:
-    """A name to connect to. It leads to the socket that was found, whatever takes its place meanwhile, and is short.
+def socket_name(run_dir: Path, socket: str) -> Iterator[str]:
+    """A name to connect to `socket`, a path in the run's folder. It leads to the socket that was found, whatever
+    takes its place meanwhile, and is short.
 
     Raises:
         FileNotFoundError: there is no such socket.
     """
-    place = PurePosixPath(DASHBOARD_SOCKET)
+    place = PurePosixPath(socket)
     folder = os.open(run_dir / place.parent, _OPEN | os.O_DIRECTORY)
     try:
         found = os.open(place.name, _OPEN, dir_fd=folder)
@@ -32,22 +31,22 @@ def socket_name(run_dir: Path) -> Iterator[str]:
         os.close(folder)
     try:
         if not stat.S_ISSOCK(os.fstat(found).st_mode):
-            raise FileNotFoundError(f"{DASHBOARD_SOCKET} is no socket")
+            raise FileNotFoundError(f"{socket} is no socket")
         yield f"/proc/self/fd/{found}"
     finally:
         os.close(found)
 
 
-async def ask(run_dir: Path, method: str, path: str, body: bytes) -> bytes:
+async def ask(run_dir: Path, socket: str, method: str, path: str, body: bytes) -> bytes:
     """Send one request of the gateway's own, and return the body of the answer.
 
     Raises:
         httpx.HTTPError: nobody answers, or the answer is an error.
         OSError: there is no socket.
     """
-    with socket_name(run_dir) as name:
+    with socket_name(run_dir, socket) as name:
         transport = httpx.AsyncHTTPTransport(uds=name, verify=NO_TLS)
         async with httpx.AsyncClient(transport=transport, timeout=TIMEOUT) as client:
-            answer = await client.request(method, f"http://dashboard{path}", content=body)
+            answer = await client.request(method, f"http://run{path}", content=body)
             answer.raise_for_status()
             return answer.content

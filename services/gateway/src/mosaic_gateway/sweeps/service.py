@@ -1,0 +1,160 @@
+"""Sweeps as clients see them: a view, pages of trials, the spec of the best, the study's file, stop."""
+
+import asyncio
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+
+from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.services import RunRequest
+from mosaic_contracts.spec import RunKind, RunSpec
+from mosaic_contracts.states import RunState
+from mosaic_contracts.sweep_exchange import STOP_PATH, SWEEP_SOCKET
+from mosaic_contracts.sweeps import (
+    STUDY_FILE,
+    SweepSpec,
+    SweepStop,
+    SweepView,
+    TrialPage,
+    TrialRecord,
+)
+from mosaic_contracts.verbs import STOP
+from mosaic_gateway.files.folder import PathRefused, resolve_inside
+from mosaic_gateway.files.run_socket import ask
+from mosaic_gateway.runs.service import Runs
+from mosaic_gateway.sweeps.best import best_trials, spec_of_trial
+from mosaic_gateway.sweeps.drivers import SweepDrivers
+from mosaic_gateway.sweeps.trials import TrialBooks
+
+_BUSY_S = 5.0
+"""For the worker to end a write of its study."""
+
+
+class Sweeps:
+    """All that is asked about sweeps."""
+
+    def __init__(self, runs: Runs, drivers: SweepDrivers, books: TrialBooks) -> None:
+        self._runs = runs
+        self._drivers = drivers
+        self._books = books
+
+    async def view(self, run_id: str) -> SweepView:
+        """A sweep as far as it is. Raises ProblemError: `run_unknown`; scheduler or store do not answer."""
+        sweep = _sweep_of(await self._runs.get(run_id))
+        book = await self._books.read(run_id)
+        trials = book.trials
+        return SweepView(
+            run_id=run_id,
+            sweep=sweep,
+            counts=Counter(trial.state for trial in trials),
+            best=best_trials(trials, sweep.objectives),
+            steps=sum(trial.steps for trial in trials),
+            importance=book.importance,
+        )
+
+    async def trials(self, run_id: str, after: str, limit: int) -> TrialPage:
+        """Trials that changed behind a cursor. Raises ProblemError as `view`, and `cursor_invalid`."""
+        _sweep_of(await self._runs.get(run_id))
+        return (await self._books.read(run_id)).page(after, limit)
+
+    async def best(self, run_id: str, number: int | None) -> RunSpec:
+        """The spec of the best trial, or of another one. Raises ProblemError as `view`, and `not_found`."""
+        view = await self._runs.get(run_id)
+        sweep = _sweep_of(view)
+        trials = (await self._books.read(run_id)).trials
+        found: list[TrialRecord]
+        if number is None:
+            found = best_trials(trials, sweep.objectives)
+        else:
+            found = [trial for trial in trials if trial.number == number]
+        if not found:
+            raise _no_trial(run_id, number)
+        return RunSpec.model_validate(spec_of_trial(sweep, found[0], view.name))
+
+    async def stop(self, run_id: str, asked: SweepStop) -> RunView:
+        """Stop a sweep with its trials, or let those that run finish. One that has ended stays as it is.
+
+        Raises:
+            ProblemError: `run_unknown`; or it cannot be asked to let its trials finish just now.
+        """
+        view = await self._runs.get(run_id)
+        _sweep_of(view)
+        if view.state.is_final or (asked.let_finish and view.state is RunState.STOPPING):
+            return view
+        if not asked.let_finish or view.state is RunState.QUEUED:
+            return await self._runs.change(STOP, RunRequest(run_id=run_id))
+        body = asked.model_dump_json().encode()
+        try:
+            await ask(self._runs.folder(run_id), SWEEP_SOCKET, "POST", STOP_PATH, body)
+        except (httpx.HTTPError, OSError) as error:
+            raise _not_now(run_id) from error
+        self._drivers.hurry(run_id)
+        return await self._runs.get(run_id)
+
+    async def study(self, run_id: str) -> bytes:
+        """The study's file as of one moment. Raises ProblemError: `artifact_unknown`, `store_unavailable`."""
+        _sweep_of(await self._runs.get(run_id))
+        try:
+            return await asyncio.to_thread(_copy, self._runs.folder(run_id))
+        except (FileNotFoundError, PathRefused) as error:
+            raise _no_study(ProblemCode.ARTIFACT_UNKNOWN, run_id, "It has no study yet.") from error
+        except sqlite3.Error as error:
+            why = f"{STUDY_FILE} cannot be read now: {error}."
+            raise _no_study(ProblemCode.STORE_UNAVAILABLE, run_id, why) from error
+
+
+def _copy(run_dir: Path) -> bytes:
+    path = resolve_inside(run_dir, STUDY_FILE)
+    address = f"file:{quote(str(path))}?mode=ro"
+    with (
+        closing(sqlite3.connect(address, uri=True, timeout=_BUSY_S)) as study,
+        closing(sqlite3.connect(":memory:")) as copy,
+    ):
+        study.backup(copy)
+        return copy.serialize()
+
+
+def _sweep_of(view: RunView) -> SweepSpec:
+    if view.spec.kind is not RunKind.SWEEP or view.spec.sweep is None:
+        raise ProblemError(
+            Problem(
+                code=ProblemCode.RUN_UNKNOWN,
+                title="This run is no sweep",
+                detail=f"Run {view.run_id} is of kind {view.spec.kind}. GET /api/v1/sweeps lists the sweeps.",
+            )
+        )
+    return view.spec.sweep
+
+
+def _no_trial(run_id: str, number: int | None) -> ProblemError:
+    what = "no complete trial yet" if number is None else f"no trial {number}"
+    return ProblemError(
+        Problem(
+            code=ProblemCode.NOT_FOUND,
+            title="There is no such trial",
+            detail=f"Sweep {run_id} has {what}. `./mosaic sweep show {run_id}` lists its trials.",
+        )
+    )
+
+
+def _not_now(run_id: str) -> ProblemError:
+    return ProblemError(
+        Problem(
+            code=ProblemCode.SERVICE_UNAVAILABLE,
+            title="The sweep does not answer just now",
+            detail=f"Its process starts or is restarted. Try again, or stop it with its trials "
+            f"(`./mosaic sweep stop {run_id}`).",
+            retry_after_s=2.0,
+        )
+    )
+
+
+def _no_study(code: ProblemCode, run_id: str, why: str) -> ProblemError:
+    return ProblemError(
+        Problem(code=code, title=f"The study of {run_id} cannot be had", detail=why)
+    )
