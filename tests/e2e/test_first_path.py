@@ -10,6 +10,8 @@ import pytest
 from audit import plain_values
 from stack_under_test import StackUnderTest, last_json
 
+from mosaic_contracts.manifest import PRIVATE_DIRS
+from mosaic_contracts.manifest_words import FileType
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import EndCause, RunState
 
@@ -75,6 +77,13 @@ def test_checkpoint_can_be_fetched_whole(
         target = tmp_path / "final.pt"
         client.download(trained.run_id, final[0].path, target)
         assert hashlib.sha256(target.read_bytes()).hexdigest() == final[0].sha256
+        manifest = client.manifest(trained.run_id)
+    folder = stack.run_dir(trained.run_id)
+    assert {each.path: each.sha256 for each in manifest.entries if each.type is FileType.FILE} == {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file() and path.relative_to(folder).parts[0] not in PRIVATE_DIRS
+    }
     assert list((stack.run_dir(trained.run_id) / "tensorboard").rglob("events.out.tfevents.*"))
 
 

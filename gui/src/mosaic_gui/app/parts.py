@@ -23,6 +23,7 @@ from mosaic_gui.controllers.keyring_client import KeyringClient
 from mosaic_gui.controllers.launch import LaunchController
 from mosaic_gui.controllers.layouts import LayoutController
 from mosaic_gui.controllers.live_frames import LiveFramesController
+from mosaic_gui.controllers.manifest import ManifestController
 from mosaic_gui.controllers.play import PlayController
 from mosaic_gui.controllers.play_start import PlayStartController
 from mosaic_gui.controllers.preferences import PreferenceStore
@@ -137,6 +138,7 @@ class ClientParts(QObject):
         self.run_list = RunListController(self.store, self.table, self)
         self.launch_controller = LaunchController(self.launch, self)
         self.watch_controller = WatchController(self.watch, self.feed, self)
+        self.manifest_controller = ManifestController(self.watch, self)
         self.beliefs_controller = BeliefsController(self.beliefs, self)
         self.stage_controller = StageController(self.stage, self.watch, self)
         self.live_frames = LiveFramesController(self.stage, self)
@@ -172,6 +174,7 @@ class ClientParts(QObject):
             self.run_list,
             self.launch_controller,
             self.watch_controller,
+            self.manifest_controller,
             self.beliefs_controller,
             self.stage_controller,
             self.live_frames,

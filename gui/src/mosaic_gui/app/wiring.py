@@ -159,6 +159,7 @@ class Wiring(QObject):
         page.copy_wanted.connect(self.navigator.edit_copy)
         page.back_wanted.connect(lambda: self.window.show_page(RUNS))
         page.shown.connect(parts.watch_controller.show_page)
+        page.shown.connect(parts.manifest_controller.show_page)
         page.log.shown.connect(parts.watch_controller.show_log)
         page.beliefs.shown.connect(parts.beliefs_controller.show)
         page.stage.shown.connect(parts.stage_controller.show)

@@ -1,4 +1,4 @@
-"""Requests of the watch page: events of the runs in it, output, episodes, files."""
+"""Requests of the watch page: events of the runs in it, output, episodes."""
 
 import ctypes
 import gc
@@ -7,7 +7,7 @@ from functools import partial
 
 from PyQt6.QtCore import QObject
 
-from mosaic_contracts.runs import ArtifactRow, EpisodePage
+from mosaic_contracts.runs import EpisodePage
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.net.reply import ApiReply, LogPiece
 from mosaic_gui.state.store import Changes
@@ -31,7 +31,6 @@ class WatchController(Controller):
         self._model, self._feed = model, feed
         self._log_shown = False
         self._log_reply: ApiReply | None = None
-        self._artifacts_seen = -1
         self._let_go = single_shot_timer(self, self._on_let_go, LET_GO_MS)
         self._log_timer = interval_timer(self, LOG_EVERY_MS, self._read_log)
         self._table_timer = interval_timer(self, TABLES_EVERY_MS, self._read_tables)
@@ -49,7 +48,6 @@ class WatchController(Controller):
         for run_id in wanted:
             if run_id not in session.store.followed:
                 session.follow(run_id)
-        self._artifacts_seen = -1
         self._feed.show_run(self._model.run_id)
         self._read_log()
         self._read_tables()
@@ -132,19 +130,10 @@ class WatchController(Controller):
         if run.summary is not None and run.summary.episodes:
             reply = session.api.episodes(run.run_id)
             reply.done.connect(partial(self._on_episodes, run.run_id))
-        followed = session.store.followed.get(run.run_id)
-        reported = followed.artifacts if followed else 0
-        if reported != self._artifacts_seen:
-            self._artifacts_seen = reported
-            session.api.artifacts(run.run_id).done.connect(partial(self._on_files, run.run_id))
 
     def _on_episodes(self, run_id: str, page: EpisodePage) -> None:
         if run_id == self._model.run_id:
             self._model.take_episodes(page.episodes)
-
-    def _on_files(self, run_id: str, rows: list[ArtifactRow]) -> None:
-        if run_id == self._model.run_id:
-            self._model.take_files(rows)
 
 
 def release_memory() -> None:

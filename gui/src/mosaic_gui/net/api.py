@@ -256,6 +256,10 @@ class ApiClient(QObject):
         query = {"cursor": cursor, "limit": str(limit), "types": ",".join(types)}
         return self._send(http_api.EVENTS, run_id, query=query)
 
+    def manifest(self, run_id: str) -> ApiReply:
+        """RunManifest."""
+        return self._send(http_api.MANIFEST, run_id)
+
     def artifacts(self, run_id: str) -> ApiReply:
         """List of ArtifactRow."""
         return self._send(http_api.ARTIFACTS, run_id, read=_read_artifacts)

@@ -7,13 +7,14 @@ from PyQt6.QtCore import QEvent, QObject, QThreadPool, pyqtSignal
 
 from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.live import Ended, Missed, Snapshot
-from mosaic_contracts.runs import ArtifactRow, EpisodePage, EventPage
+from mosaic_contracts.manifest import RunManifest
+from mosaic_contracts.runs import EpisodePage, EventPage
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.timers import single_shot_timer
 
 REST_MS = 250
 """Delay after the first paint, so that connection and run list come first."""
-_MODELS = (Snapshot, CurveSet, EventPage, EpisodePage, ArtifactRow, Missed, Ended)
+_MODELS = (Snapshot, CurveSet, EventPage, EpisodePage, RunManifest, Missed, Ended)
 _NEEDED = ("mosaic_gui.viewmodels.curve_lines", "mosaic_gui.views.watch_page")
 
 _YOUNGEST = 10_000

@@ -19,7 +19,6 @@ from mosaic_gui.state.language import tr
 from mosaic_gui.state.tracking import hindrance
 from mosaic_gui.state.upload_words import upload_badge, upload_state
 
-
 _KEPT = (UploadState.OFFLINE, UploadState.INCOMPLETE)
 """States in which the tracker's files are kept and can be sent later."""
 
@@ -30,6 +29,8 @@ class ExternalLink:
 
     url: str = ""
     obstacle: str = ""
+    is_open: bool = False
+    """Whether a TensorBoard with the run is running."""
     summary: tuple[tuple[str, str], ...] = ()
     """Facts about a tracked run; empty for others."""
     badge: tuple[str, str] = ("", "neutral")
@@ -43,12 +44,15 @@ class ExternalLink:
         return self.badge[1] in ("warn", "bad")
 
 
-def tensorboard(run_ids: Sequence[str], *, is_starting: bool = False) -> ExternalLink:
+def tensorboard(
+    run_ids: Sequence[str], *, is_starting: bool = False, is_open: bool = False
+) -> ExternalLink:
     """TensorBoard with all of these runs: it can be opened where there is no obstacle.
 
     Args:
         run_ids: the selected runs.
         is_starting: whether one is being opened.
+        is_open: whether one with the watched run is running.
     """
     if is_starting:
         return ExternalLink(obstacle=tr("TensorBoard is starting …"))
@@ -57,7 +61,7 @@ def tensorboard(run_ids: Sequence[str], *, is_starting: bool = False) -> Externa
     if len(run_ids) > MAX_DASHBOARD_RUNS:
         words = tr("TensorBoard takes at most {n} runs at once.", n=MAX_DASHBOARD_RUNS)
         return ExternalLink(obstacle=words)
-    return ExternalLink()
+    return ExternalLink(is_open=is_open)
 
 
 def tracker(

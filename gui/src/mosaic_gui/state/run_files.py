@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mosaic_contracts.clips import CLIP_KIND
 from mosaic_contracts.file_names import MOST_NAME, fitting, name_part
+from mosaic_contracts.manifest import RunManifest
 from mosaic_contracts.runs import ArtifactRow, RunView
 from mosaic_contracts.worker import CHECKPOINT_MARK, Algorithm
 from mosaic_gui.state import wording
@@ -70,6 +71,26 @@ def kind_text(file: ArtifactRow) -> str:
     if file.episode is None:
         return file.kind
     return tr("{kind}, episode {n}", kind=file.kind, n=wording.count(file.episode))
+
+
+def shown_files(manifest: RunManifest) -> list[ArtifactRow]:
+    """The files of a run that are listed: those that it announced, and videos that a killed worker could not."""
+    return [
+        ArtifactRow(
+            path=entry.path,
+            kind=entry.kind,
+            bytes=entry.bytes,
+            sha256=entry.sha256,
+            step=entry.step,
+            env=entry.env,
+            episode=entry.episode,
+            reason=entry.reason,
+            t=entry.created,
+            exists=entry.state.is_there,
+        )
+        for entry in manifest.entries
+        if entry.announced or entry.kind == CLIP_KIND
+    ]
 
 
 def free_place(folder: Path, name: str, taken: Container[Path] = ()) -> Path:

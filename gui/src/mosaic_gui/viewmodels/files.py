@@ -29,7 +29,10 @@ class FilesModel(RowsModel):
 
     def take(self, run_id: str, files: Sequence[ArtifactRow]) -> None:
         """The files that a run announced; those that are gone again are left out."""
-        self.run_id, self.files = run_id, [file for file in files if file.exists]
+        there = [file for file in files if file.exists]
+        if (run_id, there) == (self.run_id, self.files):
+            return
+        self.run_id, self.files = run_id, there
         self.replace(
             [
                 (f.path, kind_text(f), wording.bytes_text(f.bytes), wording.count(f.step))

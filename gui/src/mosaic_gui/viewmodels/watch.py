@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from mosaic_contracts.manifest import ManifestLink, RunManifest
+from mosaic_contracts.manifest_words import LinkKind
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow, RunView
 from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.worker import Algorithm
@@ -15,6 +17,7 @@ from mosaic_gui.state.failure_summary import FailureSummary, failure_summary
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.lineage import Lineage, lineage_of
 from mosaic_gui.state.run_details import details, use_rows
+from mosaic_gui.state.run_files import shown_files
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.curves import CurveModel
 from mosaic_gui.viewmodels.files import FilesModel
@@ -40,6 +43,7 @@ class WatchModel(CurveModel):
         )
         self._episode_rows: list[EpisodeRow] = []
         self.files = FilesModel(self)
+        self._links: list[ManifestLink] = []
         self._workers: list[WorkerEntry] = []
         self._is_tensorboard_starting = False
         self.details = RowsModel((tr("Argument"), tr("Value")), parent=self)
@@ -102,7 +106,8 @@ class WatchModel(CurveModel):
 
     def tensorboard_of(self, run_ids: Sequence[str]) -> ExternalLink:
         """TensorBoard with these runs."""
-        return tensorboard(run_ids, is_starting=self._is_tensorboard_starting)
+        is_open = self.run_id in run_ids and self._find_link(LinkKind.DASHBOARD) is not None
+        return tensorboard(run_ids, is_starting=self._is_tensorboard_starting, is_open=is_open)
 
     @property
     def tracker(self) -> ExternalLink:
@@ -111,7 +116,13 @@ class WatchModel(CurveModel):
         if run is None:
             return ExternalLink(obstacle=tr("Choose a run."))
         reported, upload = (followed.tracked, followed.upload) if followed else (None, None)
+        known = self._find_link(LinkKind.TRACKER)
+        reported = reported or (None if known is None else known.tracked)
         return tracker(run, self.worker, self.algorithm, reported, upload)
+
+    def _find_link(self, kind: LinkKind) -> ManifestLink | None:
+        """What the watched run's manifest has of this kind."""
+        return next((link for link in self._links if link.kind is kind), None)
 
     @property
     def card(self) -> FailureSummary | None:
@@ -133,6 +144,7 @@ class WatchModel(CurveModel):
         for rows in (self.episodes, self.details):
             rows.replace([])
         self.files.take("", [])
+        self._links = []
         self.run_replaced.emit()
         self._look_for_names()
         self.charts_changed.emit()
@@ -175,6 +187,14 @@ class WatchModel(CurveModel):
     def take_files(self, rows: Sequence[ArtifactRow]) -> None:
         """The files that the run announced."""
         self.files.take(self.run_id, rows)
+
+    def take_manifest(self, manifest: RunManifest) -> None:
+        """All that the run has now."""
+        self.take_files(shown_files(manifest))
+        links = manifest.links
+        if links != self._links:
+            self._links = links
+            self.links_changed.emit()
 
     def _fill_details(self) -> None:
         run, followed = self.run, self._store.followed.get(self.run_id)

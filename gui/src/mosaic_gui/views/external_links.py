@@ -63,4 +63,7 @@ class ExternalLinks(QWidget):
 def show_tensorboard(made: QPushButton, way: ExternalLink) -> None:
     """Show whether TensorBoard can be opened, or why not."""
     made.setEnabled(not way.obstacle)
-    made.setToolTip(way.obstacle or tr("Opens TensorBoard with these runs in the browser"))
+    opens = tr("Opens TensorBoard with these runs in the browser")
+    if way.is_open:
+        opens += "\n" + tr("A TensorBoard with this run is running.")
+    made.setToolTip(way.obstacle or opens)
