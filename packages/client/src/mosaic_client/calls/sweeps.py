@@ -2,7 +2,6 @@
 
 import uuid
 
-from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import Call, body_of, model, query_of, typed
 from mosaic_client.run_view import Run
 from mosaic_contracts import http_api
