@@ -127,7 +127,10 @@ def test_an_online_run_is_at_the_server_as_the_script_sent_it(
 def test_a_wrong_key_keeps_the_run_offline_unless_w_and_b_is_required(
     tmp_path: Path, make_spec: Any, server: WandbServer
 ) -> None:
-    """The training goes on with offline files and the error is recorded; where W&B is required, the run fails."""
+    """The training goes on with offline files and the error is recorded; where W&B is required, the run fails.
+
+    The second run reaches the server by its own proxy only.
+    """
     wrong = "wr0ng" + "1" * 40
     finished = run(
         tmp_path / "run",
@@ -144,7 +147,9 @@ def test_a_wrong_key_keeps_the_run_offline_unless_w_and_b_is_required(
     ]
     required = run(
         tmp_path / "required",
-        _spec(make_spec, server.url, wandb_required=True),
+        _spec(
+            make_spec, "http://wandb.invalid:80", wandb_required=True, wandb_http_proxy=server.url
+        ),
         partial(_prepare, tmp_path / "required", wrong),
     )
     assert required.code != 0

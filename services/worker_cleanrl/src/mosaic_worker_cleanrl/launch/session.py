@@ -180,6 +180,11 @@ class ScriptSession:
         if self._stop.requested:
             self._stop_here()
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the run is to stop."""
+        return self._stop.requested
+
     def request_stop(self, reason: str) -> None:
         """Stop at the next safe point. It may be called in any thread."""
         self._stop.request(reason)

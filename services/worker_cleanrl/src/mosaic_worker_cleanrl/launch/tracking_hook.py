@@ -12,6 +12,7 @@ import os
 import shutil
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,6 +21,7 @@ from typing import Any
 
 import wandb
 from wandb.integration import tensorboard
+from wandb.integration.tensorboard import monkeypatch
 
 from mosaic_base.procfs import command, pids, process_stat
 from mosaic_contracts.tracking import (
@@ -38,6 +40,7 @@ from mosaic_worker_cleanrl.launch.session import ScriptSession
 from mosaic_worker_cleanrl.launch.stop import GracefulStop
 from mosaic_worker_cleanrl.launch.upload_watch import UploadWatch
 from mosaic_worker_cleanrl.plan.tracking_plan import TrackingPlan
+from mosaic_workerkit.control import StopForced
 from mosaic_workerkit.masking import read_secrets
 
 INIT_S = 20.0
@@ -50,6 +53,7 @@ _SERVICE = "wandb-core"
 _FLUSH_S = 2.0
 """wandb writes its file so often: that much is lost of an offline run that is killed."""
 _MARGIN_S = 5.0
+_LOOK_S = 0.2
 _Function = Callable[..., Any]
 
 
@@ -70,12 +74,18 @@ def tracking_hooks(session: ScriptSession, plan: TrackingPlan, curves: Path) -> 
     tracker = ScriptTracker(session, plan)
     # Without a root, wandb waits 10 s for further folders before it reads the first one.
     tensorboard.patch(root_logdir=str(curves.resolve()))
-    with replaced(wandb, "init", tracker.wrap_init):
+    with (
+        replaced(wandb, "init", tracker.wrap_init),
+        replaced(monkeypatch, "_notify_tensorboard_logdir", tracker.guarded),
+    ):
         session.tracker = tracker
         try:
             yield
         except GracefulStop:
             tracker.finish(0, STOP_FINISH_S)
+            raise
+        except StopForced:
+            tracker.finish(1, 0.0)
             raise
         except BaseException:
             tracker.finish(1, FINISH_S)
@@ -136,7 +146,7 @@ class ScriptTracker:
         thread = threading.Thread(target=self._end, args=(exit_code, ended), daemon=True)
         try:
             thread.start()
-            thread.join(timeout_s)
+            self._await_end(thread, timeout_s)
         finally:
             if thread.is_alive():
                 _kill_service()
@@ -151,6 +161,15 @@ class ScriptTracker:
             self._report(UploadState.OFFLINE, fault)
         self.record_news()
         self._run = None
+
+    def _await_end(self, thread: threading.Thread, timeout_s: float) -> None:
+        """Wait for it, for less time once a stop is asked for."""
+        deadline = time.monotonic() + timeout_s
+        while thread.is_alive() and (left := deadline - time.monotonic()) > 0:
+            thread.join(min(left, _LOOK_S))
+            if self._session.is_stopping:
+                deadline = min(deadline, time.monotonic() + STOP_FINISH_S)
+                thread.join(deadline - time.monotonic())
 
     def _flush_writers(self) -> None:
         """Have the last curves in the files that wandb reads; a script that was stopped has not closed them."""
@@ -256,14 +275,14 @@ class ScriptTracker:
         facts = tracked.model_dump(mode="json", exclude_none=True)
         self._session.telemetry.extra(TRACKING_RUN, facts)
         # `wandb.init` has put the run's own method there
-        wandb.log = self._guarded(wandb.log)
+        wandb.log = self.guarded(wandb.log)
 
-    def _guarded(self, log: _Function) -> _Function:
-        """`wandb.log` for the script's videos: a fault is reported and costs what was to be sent."""
+    def guarded(self, send: _Function) -> _Function:
+        """A function of wandb that sends something: a fault is reported, and costs what was to be sent."""
 
         def guarded(*args: Any, **kwargs: Any) -> None:
             try:
-                log(*args, **kwargs)
+                send(*args, **kwargs)
             except Exception as error:  # noqa: BLE001 - whatever a foreign library raises is no reason to end
                 words = f"W&B took no data at step {self._session.global_step}: {_words(error)}"
                 self._session.telemetry.log("warning", words)
