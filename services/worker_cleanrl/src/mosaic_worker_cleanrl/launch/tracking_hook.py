@@ -304,9 +304,19 @@ class ScriptTracker:
             init_timeout=INIT_S,
             finish_timeout=FINISH_S,
             finish_timeout_raises=True,
-            stop_fn=lambda: self._session.request_stop("W&B"),
+            stop_fn=self._stop,
             **self._settings(),
         )
+
+    def _stop(self) -> None:
+        """Stop the run as `./mosaic stop` does, for the user at the run's page; wandb calls it in its own thread."""
+        telemetry = self._session.telemetry
+        telemetry.note("tracker-stop", "A stop was asked for at the run's page at W&B.", kept=True)
+        runner = os.environ.get("MOSAIC_RUNNER_PID")
+        if runner is None:  # started by hand
+            self._session.request_stop("W&B")
+        else:  # asks the worker, and knows then why it ends
+            os.kill(int(runner), signal.SIGTERM)
 
     def _settings(self) -> dict[str, Any]:
         # The run's folder may lie in a checkout that has nothing to do with the training.
