@@ -2,21 +2,23 @@
 
 import argparse
 import asyncio
-import gc
 import signal
 import sys
 from pathlib import Path
 
-from pydantic import ValidationError
+from mosaic_base.imports import large_imports
 
-from mosaic_base.locks import open_lock
-from mosaic_contracts.launch import LAUNCH_FILE, Launch
-from mosaic_workerkit.outbox import outbox_dir
-from mosaic_workerkit.outbox.segment import SHIPPER_LOCK
-from mosaic_workerkit.shipper.delivery import DeliveryState
-from mosaic_workerkit.shipper.doors import opened
-from mosaic_workerkit.shipper.log import log_event
-from mosaic_workerkit.shipper.publisher import OutboxPublisher
+with large_imports():
+    from pydantic import ValidationError
+
+    from mosaic_base.locks import open_lock
+    from mosaic_contracts.launch import LAUNCH_FILE, Launch
+    from mosaic_workerkit.outbox import outbox_dir
+    from mosaic_workerkit.outbox.segment import SHIPPER_LOCK
+    from mosaic_workerkit.shipper.delivery import DeliveryState
+    from mosaic_workerkit.shipper.doors import opened
+    from mosaic_workerkit.shipper.log import log_event
+    from mosaic_workerkit.shipper.publisher import OutboxPublisher
 
 EXIT_UNREADABLE = 2
 EXIT_GAVE_UP = 3
@@ -41,8 +43,6 @@ def main() -> int:
     if open_lock(folder / SHIPPER_LOCK) is None:
         log_event("shipper.refused", error="another shipper holds this outbox")
         return EXIT_LOCKED
-    # What was imported stays for good: later collections need not look at it again.
-    gc.freeze()
     timeout_s = launch.drain_s if options.timeout is None else options.timeout
     return asyncio.run(_publish_until_committed(run_dir, launch, options.drain, timeout_s))
 
