@@ -405,6 +405,21 @@ def test_shipper_is_restarted_and_can_fail(tmp_path: Path) -> None:
     assert report(folder).phase == "not_drained"
 
 
+def test_one_shipper_is_enough_for_a_run_that_ends_at_once(tmp_path: Path) -> None:
+    """A worker that ends before its shipper has started does not end the shipper: it ships, and the run is drained."""
+    folder = make_run_folder(tmp_path / "run", worker_argv=python("pass"))
+    with subprocess.Popen(
+        [sys.executable, "-m", "mosaic_workerkit.runner", "--run-dir", str(folder)],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as runner:
+        _, said = runner.communicate(timeout=50)
+    assert said.count("shipper.started") == 1
+    assert (folder / "logs/shipper.log").read_text().count("shipper.draining") == 1
+    assert report(folder).phase == "drained"
+
+
 def test_report_fits_on_a_full_disk(small_disk: Path) -> None:
     """A worker that filled the disk still gets its true exit written."""
     code = (

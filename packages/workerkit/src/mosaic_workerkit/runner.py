@@ -27,6 +27,8 @@ from mosaic_workerkit.own_files import DELETED, OwnFiles
 from mosaic_workerkit.stray import end_strays, own_ancestors
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mosaic_workerkit.capture import OutputCapture, SignalFile
     from mosaic_workerkit.masking import SecretMask
 
@@ -192,7 +194,8 @@ class Runner:
     def _start_shipper(self, more: list[str]) -> None:
         self._shipper_due = None
         self._shipper_since = time.monotonic()
-        argv = self._launch["shipper_argv"] or [
+        given = self._launch["shipper_argv"]
+        argv = given or [
             # as mosaic_contracts.interpreter has it: nothing in the run's folder may take the place of a module
             *(sys.executable, "-I", "-u", "-X", "utf8", "-m", "mosaic_workerkit.shipper"),
             *("--run-dir", str(self._run_dir)),
@@ -200,7 +203,12 @@ class Runner:
         try:
             with _open_log(self._run_dir / "logs/shipper.log") as log:
                 self._files.add_log("logs/shipper.log", os.dup(log.fileno()))
-                self._shipper = self._spawn([*argv, *more], log.fileno(), dies=False, doors=True)
+                # SIGTERM waits until the shipper has imported what it needs, and makes it ship the rest. Another
+                # program is not known to let it in.
+                blocked = () if given else (signal.SIGTERM,)
+                self._shipper = self._spawn(
+                    [*argv, *more], log.fileno(), dies=False, doors=True, blocked=blocked
+                )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             self._shipper = None
             self._put_off_shipper()
@@ -208,10 +216,20 @@ class Runner:
         else:
             _say("shipper.started", pid=self._shipper)
 
-    def _spawn(self, argv: list[str], log_fd: int, dies: bool, doors: bool = False) -> int:
-        """Start a child in its own process group; `dies`: with this process, even when that is killed.
+    def _spawn(
+        self,
+        argv: list[str],
+        log_fd: int,
+        dies: bool,
+        doors: bool = False,
+        blocked: Sequence[signal.Signals] = (),
+    ) -> int:
+        """Start a child in its own process group.
 
-        `doors`: it is given the listening sockets.
+        Args:
+            dies: with this process, even when that is killed.
+            doors: it is given the listening sockets.
+            blocked: signals that wait until it unblocks them.
         """
         parent = os.getpid()
 
@@ -223,7 +241,7 @@ class Runner:
                 if os.getppid() != parent:
                     os._exit(127)  # it died before the line above
             signal.signal(signal.SIGHUP, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_SETMASK, [])
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
         child = subprocess.Popen(
             argv,
@@ -423,7 +441,7 @@ class Runner:
                 return code == 0
             if code is None:
                 return False
-            # Killed, or SIGTERM met it before it could listen. Not at once: it may fail at each start.
+            # Killed, or another program that did not expect SIGTERM. Not at once: it may fail at each start.
             if left > 0:
                 signal.sigtimedwait({signal.SIGCHLD}, 0.2)
 

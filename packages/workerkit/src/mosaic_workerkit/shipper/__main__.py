@@ -54,6 +54,8 @@ async def _publish_until_committed(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, delivery.begin_drain)
+    # Blocked by the runner until it has a handler: the worker may have ended before this.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     if drain:
         delivery.begin_drain()
     async with opened(launch.doors):
