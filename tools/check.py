@@ -45,6 +45,7 @@ LONGEST_FIRST = (
     "tests-remote",
     "tools",
     "worker_play",
+    "worker_sweep",
     "store",
 )
 """What begins first, so that no long suite runs alone at the end."""

@@ -23,6 +23,7 @@ FORBIDDEN = {
     "recorder": {"fastapi", "docker", "gymnasium", "tensorboard"},
     "worker_cleanrl": {"docker", "fastapi", "gym"},
     "worker_play": {"docker", "fastapi", "structlog", "gym"},
+    "worker_sweep": {"docker", "fastapi", "structlog", "gymnasium", "pandas"},
     "worker_spade": {"docker", "fastapi", "structlog"},
 }
 

@@ -31,6 +31,8 @@ MAX_TRIALS = 10_000
 MAX_RUNS_OF_TRIAL = 100
 """Maximum number of environments times seeds."""
 MAX_DIMENSIONS = 100
+_STEP_TOLERANCE = 1e-8
+"""As Optuna's."""
 
 SweepValue = Annotated[bool | int | float | str | None, AfterValidator(plain_parameter)]
 ParameterName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -71,6 +73,15 @@ class FloatRange(UserModel):
         _check_range(self.low, self.high, self.log, self.step is not None)
         return self
 
+    def contains(self, value: object) -> bool:
+        """Report whether a trial can have this value."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        if not self.low <= value <= self.high:
+            return False
+        steps = 0.0 if self.step is None else (value - self.low) / self.step
+        return abs(steps - round(steps)) < _STEP_TOLERANCE
+
 
 class IntRange(UserModel):
     """Whole numbers from `low` to `high`, both included."""
@@ -93,6 +104,12 @@ class IntRange(UserModel):
         _check_range(self.low, self.high, self.log, self.step != 1)
         return self
 
+    def contains(self, value: object) -> bool:
+        """Report whether a trial can have this value."""
+        if isinstance(value, bool) or not isinstance(value, int):
+            return False
+        return self.low <= value <= self.high and (value - self.low) % self.step == 0
+
 
 class Choice(UserModel):
     """One of several values."""
@@ -108,6 +125,10 @@ class Choice(UserModel):
         if len({(type(choice), choice) for choice in value}) < len(value):
             raise ValueError("must not contain a value twice")
         return value
+
+    def contains(self, value: object) -> bool:
+        """Report whether a trial can have this value."""
+        return any(type(each) is type(value) and each == value for each in self.choices)
 
 
 Dimension = Annotated[FloatRange | IntRange | Choice, Field(discriminator="type")]
@@ -217,7 +238,8 @@ class Budget(UserModel):
     steps: Annotated[int, Field(ge=1, le=2**62)] | None = None
     """Environment steps of all trials together, after which no further trial starts; None: no limit."""
     wall_time_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    """Seconds from the sweep's start, after which no further trial starts; None: no limit."""
+    """Seconds of the sweep's process, of all attempts together, after which no further trial starts; None: no
+    limit."""
 
     @field_validator("trials", "steps", "wall_time_s", mode="before")
     @classmethod
@@ -264,6 +286,7 @@ class SweepSpec(UserModel):
         _check_unique("environments", self.environments)
         _check_unique("seeds", self.seeds)
         _check_conditions(self.parameters)
+        _check_start(self.start_with, self.parameters)
         if max(len(self.environments), 1) * max(len(self.seeds), 1) > MAX_RUNS_OF_TRIAL:
             raise ValueError(f"environments times seeds must not exceed {MAX_RUNS_OF_TRIAL}")
         if len(self.objectives) > 1:
@@ -408,6 +431,15 @@ def _check_conditions(parameters: dict[str, Any]) -> None:
                 raise ValueError(f"parameters.{name}: the conditions form a circle")
             seen.add(at.parameter)
             at = other.when
+
+
+def _check_start(start_with: list[dict[str, Any]], parameters: dict[str, Any]) -> None:
+    for place, given in enumerate(start_with):
+        for name, value in given.items():
+            if name not in parameters:
+                raise ValueError(f"start_with[{place}]: {name!r} is no parameter of the sweep")
+            if not parameters[name].contains(value):
+                raise ValueError(f"start_with[{place}]: {value!r} is no possible value of {name!r}")
 
 
 def _check_grid(parameters: dict[str, Any]) -> None:

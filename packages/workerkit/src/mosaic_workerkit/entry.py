@@ -1,7 +1,8 @@
 """The command line of every worker: `describe`, `check`, `inspect`, and the verbs of its runs with `--run-dir DIR`.
 
-These are `train`, `play`, `replay` and `dashboard`. A worker author writes a class with three methods (`play`,
-`replay`, `dashboard` and `inspect` in addition, where it can) and ends the module with `sys.exit(main(MyWorker()))`.
+These are `train`, `play`, `replay`, `dashboard` and `sweep`. A worker author writes a class with three methods (`play`,
+`replay`, `dashboard`, `sweep` and `inspect` in addition, where it can). The module ends with
+`sys.exit(main(MyWorker()))`.
 """
 
 import argparse
@@ -35,6 +36,7 @@ from mosaic_workerkit.errors import (
     PlayUnsupported,
     ReplayUnsupported,
     ReportedError,
+    SweepUnsupported,
 )
 from mosaic_workerkit.masking import SecretMask, read_secrets
 from mosaic_workerkit.spaces import Space
@@ -144,6 +146,14 @@ class DashboardServer(Protocol):
         """Serve TensorBoard for the runs of `spec.dashboard`, by `mosaic_workerkit.dashboard.serve(context)`."""
 
 
+@runtime_checkable
+class Sweeper(Protocol):
+    """Additional interface of a worker whose `modes` name `sweep`."""
+
+    def sweep(self, context: TrainContext) -> None:
+        """Choose the parameters of trials, as `spec.sweep` says, and answer the gateway on `SWEEP_SOCKET`."""
+
+
 def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
     """Serve one command of the worker and return the exit code."""
     parser = argparse.ArgumentParser(description="A MOSAIC worker.")
@@ -159,6 +169,8 @@ def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
     replay.add_argument("--run-dir", type=Path, required=True)
     dashboard = verbs.add_parser("dashboard", help="serve TensorBoard, as spec.json says")
     dashboard.add_argument("--run-dir", type=Path, required=True)
+    sweep = verbs.add_parser("sweep", help="choose the parameters of trials, as spec.json says")
+    sweep.add_argument("--run-dir", type=Path, required=True)
     options = parser.parse_args(argv)
     if options.verb == "describe":
         return _answer(worker.describe)
@@ -172,6 +184,8 @@ def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
         return _act(_replayer(worker), options.run_dir.resolve())
     if options.verb == "dashboard":
         return _act(_dashboard_server(worker), options.run_dir.resolve())
+    if options.verb == "sweep":
+        return _act(_sweeper(worker), options.run_dir.resolve())
     return _act(worker.train, options.run_dir.resolve())
 
 
@@ -268,6 +282,18 @@ def _dashboard_server(worker: Worker) -> _Acting:
     def refuse(_context: TrainContext) -> None:
         raise DashboardUnsupported(
             "This worker serves no dashboard: it has no method `dashboard`. Its description must not say that it does."
+        )
+
+    return refuse
+
+
+def _sweeper(worker: Worker) -> _Acting:
+    if isinstance(worker, Sweeper):
+        return worker.sweep
+
+    def refuse(_context: TrainContext) -> None:
+        raise SweepUnsupported(
+            "This worker runs no sweeps: it has no method `sweep`. Its description must not say that it does."
         )
 
     return refuse

@@ -74,3 +74,7 @@ class ReplayUnsupported(RuntimeError):
 
 class DashboardUnsupported(RuntimeError):
     """`dashboard` was asked of a worker that has no such method."""
+
+
+class SweepUnsupported(RuntimeError):
+    """`sweep` was called for a worker that has no such method."""

@@ -8,7 +8,7 @@ from mosaic_base.nearest import nearest_names
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RecordLevel, RunKind, RunSpec
 from mosaic_contracts.worker import Algorithm, CheckReport, Environment, WorkerDescription
-from mosaic_workerkit.entry import DashboardServer, Inspector, Replayer
+from mosaic_workerkit.entry import DashboardServer, Inspector, Replayer, Sweeper
 from mosaic_workerkit.findings import Findings
 from mosaic_workerkit.parameters import check_parameters
 
@@ -120,6 +120,7 @@ class BaseWorker:
             RunKind.REPLAY: isinstance(self, Replayer),
             RunKind.IMPORT: isinstance(self, Inspector),
             RunKind.DASHBOARD: isinstance(self, DashboardServer),
+            RunKind.SWEEP: isinstance(self, Sweeper),
         }
         return [kind.value for kind, has_it in can.items() if has_it]
 

@@ -1,41 +1,19 @@
 """TensorBoard's HTTP server on a Unix socket."""
 
 import logging
-import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from tensorboard import program
 from werkzeug.serving import make_server
 
-from mosaic_workerkit.control import short_name
+from mosaic_workerkit.listener import SocketListener
 
 _BACKLOG = 64
 WsgiApp = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
-
-
-class SocketListener:
-    """A listening Unix socket that only its user can open."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        with short_name(path) as name:
-            self.socket.bind(name)
-        path.chmod(0o600)
-
-    def close(self) -> None:
-        """Close it and remove its file."""
-        self.socket.close()
-        with suppress(OSError):
-            self._path.unlink()
 
 
 class RequestClock:

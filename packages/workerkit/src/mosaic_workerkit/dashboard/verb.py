@@ -15,6 +15,7 @@ from mosaic_contracts.dashboards import (
 from mosaic_workerkit.dashboard.selection import EventFileLinks
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.errors import RunRefused
+from mosaic_workerkit.listener import SocketListener
 
 RELOAD_S = 5
 """Seconds between two readings of the event files."""
@@ -39,7 +40,7 @@ def serve(context: TrainContext) -> None:
         raise RunRefused("A run of kind dashboard needs the field `dashboard`: the runs to show.")
     try:
         from mosaic_workerkit.dashboard.points import PointWriter, with_points
-        from mosaic_workerkit.dashboard.server import RequestClock, SocketListener, SocketServer
+        from mosaic_workerkit.dashboard.server import RequestClock, SocketServer
     except ImportError as error:
         raise RunRefused(f"TensorBoard is not installed in this environment ({error}).") from error
     view = context.run_dir / _VIEW_DIR

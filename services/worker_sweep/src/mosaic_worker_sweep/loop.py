@@ -1,0 +1,77 @@
+"""The verb `sweep`: from the run folder's spec to the last trial."""
+
+import time
+from contextlib import closing
+
+from mosaic_contracts.sweep_exchange import SWEEP_SOCKET
+from mosaic_worker_sweep.recording import SweepRecorder, say
+from mosaic_worker_sweep.server import ExchangeServer
+from mosaic_worker_sweep.study import StudyFile
+from mosaic_worker_sweep.sweep import Sweep, SweepHopeless, steps_of, trials_of
+from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.errors import ReportedError, RunRefused
+from mosaic_workerkit.listener import SocketListener
+from mosaic_workerkit.worker import package_versions
+
+_LAST_S = 20.0
+"""Seconds for the last estimate of the importances."""
+_GRACE_PART = 0.8
+"""Part of the grace time in which the runs of a stopped sweep may end."""
+
+
+def run_sweep(context: TrainContext) -> None:
+    """Answer the gateway until the sweep is over or stopped.
+
+    Raises:
+        RunRefused: the spec names no sweep.
+        ReportedError: the first trials failed for the same reason, or no trial was completed.
+    """
+    spec = context.spec.sweep
+    if spec is None:
+        raise RunRefused("A run of kind sweep needs the field `sweep`: what it searches.")
+    total = trials_of(spec)
+    context.record_config(
+        {},
+        {},
+        total_steps=total,
+        sweep=spec.model_dump(
+            mode="json", include={"objectives", "sampler", "pruner", "budget", "parallel"}
+        ),
+        packages=package_versions("optuna", "cmaes", "scikit-learn", "numpy"),
+    )
+    run = spec.run
+    name = spec.name or context.spec.name or f"{run.get('environment')}__{run.get('algorithm')}"
+    study = StudyFile(spec, context.telemetry.run_id, name, steps_of(spec))
+    recorder = SweepRecorder(context, spec, total)
+    sweep = Sweep(spec, context.telemetry.run_id, name, study, recorder)
+    context.telemetry.progress(recorder.ended, total)
+    say(
+        f"The sweep begins at trial {study.count} of {total}."
+        if study.count
+        else f"The sweep begins: {total} trials at the most."
+    )
+    try:
+        with closing(SocketListener(context.run_dir / SWEEP_SOCKET)) as listener:
+            _serve(context, sweep, ExchangeServer(listener, sweep))
+        sweep.close(0.0 if context.stop.requested else _LAST_S)
+    except SweepHopeless as error:
+        raise ReportedError(str(error)) from error
+    if recorder.best is not None:
+        say(
+            f"Best: trial {recorder.best.number} with {recorder.best.values}: {recorder.best.parameters}"
+        )
+    if recorder.ended and not recorder.completed and not sweep.is_stopping:
+        raise ReportedError(f"None of the {recorder.ended} trials was completed; each says why.")
+
+
+def _serve(context: TrainContext, sweep: Sweep, server: ExchangeServer) -> None:
+    until: float | None = None
+    while not sweep.is_over:
+        server.handle_request()
+        if context.stop.requested and until is None:
+            until = time.monotonic() + _GRACE_PART * context.spec.grace_s
+            sweep.stop(let_finish=False)
+        sweep.tick()
+        if until is not None and time.monotonic() >= until:
+            say("Some runs have not ended in time. They are stopped with the sweep.")
+            return
