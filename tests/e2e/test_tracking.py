@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from secret_search import SecretSearch
 from stack_under_test import StackUnderTest
 
 from mosaic_base.procfs import command, environment
@@ -19,17 +20,12 @@ from mosaic_contracts.tracking import (
 from mosaic_workerkit.testing.wandb_server import WandbServer
 
 pytestmark = pytest.mark.timeout(240)
-KEY = "c4nary" + "5" * 40
+KEY, ENVIRONMENT = "c4nary" + "5" * 40, "CartPole-v1"
 
 
-def _with_key(folder: Path) -> set[str]:
-    """Files below a folder in which the key stands."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return {str(path.relative_to(folder)) for path in files if KEY.encode() in path.read_bytes()}
-
-
-def test_the_key_of_an_online_run_is_found_nowhere(stack: StackUnderTest) -> None:
-    """Without consent it does not start; then it is sent, and no process, event, log or file of it has the key."""
+def test_the_key_of_an_online_run_is_found_nowhere(stack: StackUnderTest, tmp_path: Path) -> None:
+    """Without consent it does not start; then it is sent, and no process, answer, event, file or export has the key."""
+    search = SecretSearch(stack, KEY, control=ENVIRONMENT)
     with WandbServer(key=KEY) as server, stack.client() as client:
         client.set_secret(WANDB_SECRET, KEY)
         fields = {
@@ -40,15 +36,19 @@ def test_the_key_of_an_online_run_is_found_nowhere(stack: StackUnderTest) -> Non
             "parameters": {"track": True, "wandb_base_url": server.url, "wandb_group": "e2e"},
         }
         with pytest.raises(MosaicProblem) as refused:
-            stack.submit("cleanrl", "ppo", "CartPole-v1", **fields)
+            stack.submit("cleanrl", "ppo", ENVIRONMENT, **fields)
         assert refused.value.problem.code == ProblemCode.CONSENT_REQUIRED
         (digest,) = refused.value.problem.fields[0]["nearest"]
-        run = stack.submit("cleanrl", "ppo", "CartPole-v1", **fields, consent=digest)
+        run = stack.submit("cleanrl", "ppo", ENVIRONMENT, **fields, consent=digest)
         assert server.wait_for(lambda: bool(server.runs), 120)
         processes = stack.processes_of(run.run_id)
         words = [word for pid in processes for word in (*environment(pid), *command(pid))]
         assert any(word.endswith(b"wandb-core") for word in words)
-        assert not any(KEY.encode() in word for word in words)
+        search.look_at_processes()
+        search.look_at_files()
+        given = f"runs/{run.run_id}/control/secrets/{WANDB_SECRET}"
+        assert search.places == {given, f"secrets/user/{WANDB_SECRET}"}
+        search.places.clear()
         ended = stack.wait_final(run.run_id, within_s=180)
         assert ended.state is RunState.SUCCEEDED, ended.end
         types = [TRACKING_RUN, TRACKING_UPLOAD]
@@ -60,7 +60,12 @@ def test_the_key_of_an_online_run_is_found_nowhere(stack: StackUnderTest) -> Non
         assert uploads[-1]["state"] == UploadState.UPLOADED
         assert server.runs[wandb_id].fields["groupName"] == "e2e"
         client.delete_secret(WANDB_SECRET)
+        search.look_at_answers(client, run.run_id)
     shown = stack.cli("show", run.run_id).stdout
     assert tracked["url"] in shown
     assert "uploaded" in shown
-    assert _with_key(stack.home) == set()
+    search.look_at_files()
+    search.look_at_archives(run.run_id, tmp_path)
+    assert search.places == set()
+    searched = {"events", "run", "manifest", "export run.jsonl", "export checkpoint.zip"}
+    assert searched <= search.control_places

@@ -1,12 +1,12 @@
 """The real library asks the user's keyring in its own process; a failure is reported with what to do."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from PyQt6.QtTest import QSignalSpy
-from PyQt6.QtWidgets import QComboBox, QLineEdit
+from PyQt6.QtWidgets import QComboBox, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 from tests.state.test_tracking import tracked_worker
 
@@ -130,6 +130,28 @@ def test_a_keyring_that_waits_for_the_user_can_be_left(
     assert not Path(f"/proc/{pid}").exists()
 
 
+def assert_not_seen(window: QWidget, field: QLineEdit, others: Sequence[QWidget]) -> None:
+    """A picture of the field is the same with any other key, and no text of the window has it.
+
+    Args:
+        window: the window.
+        field: where the key is typed.
+        others: fields in which the test typed it too.
+    """
+    picture = field.grab().toImage()
+    for part in (window, *window.findChildren(QWidget)):
+        kind = part.metaObject()
+        assert kind is not None
+        for n in range(kind.propertyCount()):
+            name = kind.property(n).name()
+            if part in others or (part, name) == (field, "text"):
+                continue
+            assert CANARY not in str(part.property(name)), (part.objectName(), name)
+    field.setText(CANARY[::-1])
+    assert field.grab().toImage() == picture
+    field.setText(CANARY)
+
+
 def test_no_key_is_written_by_the_client(
     qtbot: QtBot,
     tmp_path: Path,
@@ -154,6 +176,7 @@ def test_no_key_is_written_by_the_client(
     qtbot.keyClicks(proxy, f"http://me:{CANARY}@vpn:3128")
     key.remember.setChecked(True)
     qtbot.keyClicks(key.field, CANARY)
+    assert_not_seen(client.window, key.field, [proxy])
     key.field.returnPressed.emit()
     qtbot.waitUntil(lambda: not client.launch.keyring_asked, timeout=WAIT_MS)
     key.environment.click()
