@@ -56,7 +56,6 @@ from mosaic_gui.state.store import Changes
 from mosaic_gui.viewmodels.beliefs import EpisodeKey
 from mosaic_gui.viewmodels.checkpoints import ImportQuestion
 from mosaic_gui.viewmodels.run_table import Column, tool_tip
-from mosaic_gui.views.tracker_popup import TrackerPopup
 from mosaic_gui.views.layout_menu import LayoutMenu
 from mosaic_gui.views.main_window import (
     CHECKPOINTS,
@@ -73,6 +72,7 @@ from mosaic_gui.views.main_window import (
 from mosaic_gui.views.play_side import PlaySide
 from mosaic_gui.views.settings_page import SettingsPage
 from mosaic_gui.views.text import BUTTON_PADDING
+from mosaic_gui.views.tracker_popup import TrackerPopup
 
 URL = "http://127.0.0.1:1"
 STATES = list(RunState)
@@ -325,6 +325,22 @@ def show_sweeps(spoken: Spoken) -> None:
         client.window.sweeps.plots.redraw()
 
 
+def show_sweep_form(spoken: Spoken) -> None:
+    """Parameters that vary, and what is wrong with them."""
+    client = spoken.client
+    client.window.show_page(SWEEPS)
+    client.sweep_form.open()
+    draft = client.sweep_form.draft
+    assert draft is not None
+    for group in draft.settings.groups:
+        spoken.given([list(one.choices) for one in group.fields], "1-3", "charts/episodic_return")
+    for name in ("learning_rate", "gamma", "loss"):
+        client.sweep_form.vary(name, True)
+    client.sweep_form.set_part("gamma", "when", "loss")
+    client.sweep_form.set_setting("seeds", "1-x")
+    client.sweep_form._settle.stop()
+
+
 def show_replay(spoken: Spoken) -> None:
     """Two episodes, one of which differs."""
     client = spoken.client
@@ -566,6 +582,7 @@ VIEWS: tuple[Callable[[Spoken], None], ...] = (
     show_compare,
     show_compared_trainings,
     show_sweeps,
+    show_sweep_form,
     show_settings,
     show_human,
     show_play,
@@ -740,6 +757,7 @@ def _as_before(spoken: Spoken) -> Iterator[None]:
     client.watch.files.take_end("b.pt")
     client.comparison.is_training = client.comparison.is_running = False
     client.launch._settle.stop()
+    client.sweep_form.close()
     client.window.notices.clear()
     client.window.show_page(RUNS)
 

@@ -9,7 +9,7 @@ from mosaic_contracts.sweeps import Objective, TrialRecord, TrialState
 from mosaic_gui.state.trial_list import TrialList
 from mosaic_gui.state.trial_order import SortedTrials, TrialColumn, TrialField
 from mosaic_gui.state.trial_points import TrialPoints
-from mosaic_gui.state.trial_words import budget_words
+from mosaic_gui.state.trial_words import budget_of
 
 VALUE = TrialColumn(TrialField.VALUE)
 
@@ -131,5 +131,5 @@ def test_columns_for_charts_follow_single_records() -> None:
 
 def test_a_budget_is_a_number_of_runs() -> None:
     """Environments and seeds multiply the trials."""
-    assert budget_words(sweep_spec()) == "40 trials × 2 seeds = 80 runs"
-    assert budget_words(sweep_spec(seeds=[])) == "40 trials"
+    assert budget_of(sweep_spec()) == "40 trials × 2 seeds = 80 runs"
+    assert budget_of(sweep_spec(seeds=[])) == "40 trials"

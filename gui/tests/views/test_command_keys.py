@@ -111,6 +111,14 @@ def show_sweeps(client: DesktopClient) -> None:
     client.window.sweeps.trials.table.selectRow(0)
 
 
+def show_sweep_form(client: DesktopClient) -> None:
+    """The form of a sweep, with something to undo."""
+    show_sweeps(client)
+    client.sweep_form.open()
+    client.sweep_form.vary("gamma", True)
+    client.sweep_form._settle.stop()
+
+
 PAGES: dict[str, tuple[str, Callable[[DesktopClient], None]]] = {
     "runs": (RUNS, lambda client: client.window.show_page(RUNS)),
     "trash": (RUNS, use_trash),
@@ -126,6 +134,7 @@ PAGES: dict[str, tuple[str, Callable[[DesktopClient], None]]] = {
     "checkpoints": (CHECKPOINTS, show_checkpoints),
     "compare": (COMPARE, lambda client: client.window.show_page(COMPARE)),
     "sweeps": (SWEEPS, show_sweeps),
+    "sweep form": (SWEEPS, show_sweep_form),
     "settings": (SETTINGS, lambda client: client.window.show_page(SETTINGS)),
     "connection": (CONNECTION, lambda client: client.window.show_connection()),
 }
@@ -153,6 +162,7 @@ KEYS_OF_PAGE = {
     REPLAY: (*PLAYED, "Shift+Left", "Shift+Right"),
 }
 """Keys that are documented for one page; all others are for every page."""
+KEYS_OF_SWEEP_FORM = ("/", "Ctrl+Return", "Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+L")
 KEYS_OF_TRASH = ("Return", "Ctrl+Z", "Ctrl+Shift+Del")
 """Nothing is done to runs that are not seen."""
 
@@ -261,7 +271,8 @@ def test_every_documented_key_works_wherever_the_focus_is(
     client.launch._settle.stop()
     greedy = Greedy()
     others = {keys for keys_of in KEYS_OF_PAGE.values() for keys in keys_of}
-    mine = set(KEYS_OF_TRASH if name == "trash" else KEYS_OF_PAGE.get(page, ()))
+    of_part = {"trash": KEYS_OF_TRASH, "sweep form": KEYS_OF_SWEEP_FORM}
+    mine = set(of_part.get(name, KEYS_OF_PAGE.get(page, ())))
     everywhere = [keys for keys in documented() if keys not in others and keys not in OF_A_WIDGET]
     given = record(client)
     wrong = []

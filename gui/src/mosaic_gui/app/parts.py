@@ -31,6 +31,7 @@ from mosaic_gui.controllers.replay import ReplayController
 from mosaic_gui.controllers.run_actions import RunActions
 from mosaic_gui.controllers.run_list import RunListController
 from mosaic_gui.controllers.stage import StageController
+from mosaic_gui.controllers.sweep_form import SweepFormController
 from mosaic_gui.controllers.sweeps import SweepsController
 from mosaic_gui.controllers.takeover import TakeoverController
 from mosaic_gui.controllers.theme import ThemeController
@@ -55,6 +56,7 @@ from mosaic_gui.viewmodels.play_start import PlayStartModel
 from mosaic_gui.viewmodels.player import PlayerModel
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.stage import StageModel
+from mosaic_gui.viewmodels.sweep_form import SweepFormModel
 from mosaic_gui.viewmodels.sweeps import SweepsModel
 from mosaic_gui.viewmodels.takeover import TakeoverModel
 from mosaic_gui.viewmodels.trained import TrainedModel
@@ -124,6 +126,7 @@ class ClientParts(QObject):
         self.exports = ExportModel(self)
         self.comparison = ComparisonModel(self.store, self)
         self.sweeps = SweepsModel(self.store, self)
+        self.sweep_form = SweepFormModel(self.launch, self.store, self)
         self.trained = TrainedModel(self.store, self.agents, self)
         self.play_start = PlayStartModel(self.store, self)
         self.all_checkpoints = CheckpointsModel(self.store, self)
@@ -165,6 +168,7 @@ class ClientParts(QObject):
             self.comparison, self.home / KEPT_IN, self.say, parent=self
         )
         self.sweeps_controller = SweepsController(self.sweeps, self.say, self)
+        self.sweep_starter = SweepFormController(self.sweep_form, self.say, self)
         self.dashboards = DashboardController(self.watch, self.say, self.open_page, self)
 
     @property
@@ -193,5 +197,6 @@ class ClientParts(QObject):
             self.export_controller,
             self.comparison_controller,
             self.sweeps_controller,
+            self.sweep_starter,
             self.dashboards,
         )

@@ -17,7 +17,7 @@ from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.settings import Settings
 from mosaic_gui.views.connection_page import ConnectionPage
-from mosaic_gui.views.main_window import COMPARE, RUNS, TRAIN, WATCH, MainWindow
+from mosaic_gui.views.main_window import COMPARE, RUNS, SWEEPS, TRAIN, WATCH, MainWindow
 from mosaic_gui.views.runs_page import RunsPage
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ class Wiring(QObject):
         """The form of a new run."""
         from mosaic_gui.views.train_page import TrainPage
 
-        return TrainPage(self._parts.launch)
+        page = TrainPage(self._parts.launch)
+        page.preflight.sweep.clicked.connect(self._on_sweep_wanted)
+        return page
 
     def make_trained(self) -> TrainedPage:
         """What trained agents can do."""
@@ -100,9 +102,11 @@ class Wiring(QObject):
         """Sweeps, with their trials and charts."""
         from mosaic_gui.views.sweeps_page import SweepsPage
 
-        page = SweepsPage(self._parts.sweeps)
+        page = SweepsPage(self._parts.sweeps, self._parts.sweep_form)
         page.said.connect(self._parts.say)
-        page.new_wanted.connect(lambda: self.window.show_page(TRAIN))
+        page.new_wanted.connect(self._on_sweep_wanted)
+        page.form.load_wanted.connect(self._parts.sweep_starter.load)
+        page.form.save_wanted.connect(self._parts.sweep_starter.save)
         return page
 
     def make_settings(self) -> SettingsPage:
@@ -238,6 +242,7 @@ class Wiring(QObject):
         self._connect_checkpoints()
         parts.watch.run_changed.connect(self._on_run_changed)
         parts.play_start.said.connect(parts.say)
+        parts.sweep_starter.started.connect(self._on_sweep_started)
         parts.sweeps.runs_wanted.connect(self.navigator.open_runs)
         parts.comparison.episodes_wanted.connect(self.navigator.replay_together)
         parts.takeover_controller.opened.connect(self._on_taken_over)
@@ -358,6 +363,15 @@ class Wiring(QObject):
     def _on_comparison_wanted(self, run_id: str, path: str) -> None:
         self._parts.comparison.add_checkpoint(run_id, path)
         self.window.show_page(COMPARE)
+
+    def _on_sweep_wanted(self) -> None:
+        """Open the form of a sweep; without an algorithm, the form in which one is chosen."""
+        _ = self.window.sweeps  # made first, so that it receives what the model emits
+        self.window.show_page(SWEEPS if self._parts.sweep_form.open() else TRAIN)
+
+    def _on_sweep_started(self, run: RunView) -> None:
+        self._parts.sweeps.choose(run.run_id)
+        self.window.show_page(SWEEPS)
 
     def _on_compare_wanted(self, run_ids: list[str]) -> None:
         self._parts.comparison.begin(run_ids)

@@ -112,10 +112,9 @@ def trial_facts(trial: TrialRecord, objectives: Sequence[Objective]) -> list[str
     return lines
 
 
-def budget_words(spec: SweepSpec) -> str:
+def budget_words(trials: int, seeds: int, environments: int) -> str:
     """`40 trials × 2 seeds = 80 runs`."""
-    trials, seeds = spec.budget.trials, max(1, len(spec.seeds))
-    environments = max(1, len(spec.environments))
+    seeds, environments = max(1, seeds), max(1, environments)
     parts = [tr_n("{n} trial", "{n} trials", trials)]
     if environments > 1:
         parts.append(tr_n("{n} environment", "{n} environments", environments))
@@ -124,6 +123,11 @@ def budget_words(spec: SweepSpec) -> str:
     if len(parts) == 1:
         return parts[0]
     return f"{' × '.join(parts)} = " + tr_n("{n} run", "{n} runs", trials * environments * seeds)
+
+
+def budget_of(spec: SweepSpec) -> str:
+    """The same of a specification."""
+    return budget_words(spec.budget.trials, len(spec.seeds), len(spec.environments))
 
 
 def is_logarithmic(dimension: Dimension) -> bool:

@@ -65,6 +65,8 @@ class PreflightPanel(QFrame):
             self._stack.addWidget(part)
         self.launch = button(tr("Launch"), "primary", "preflight.launch")
         self.launch.setToolTip(tr("Start the run (Ctrl+Return)"))
+        self.sweep = button(tr("Sweep …"), "", "preflight.sweep")
+        self.sweep.setToolTip(tr("Train it many times, and search the best parameters"))
         self.agree = button(tr("I agree"), "", "preflight.agree")
         self.disagree = button(tr("Ask me again"), "quiet", "preflight.disagree")
         self._needs = label("", wraps=True)
@@ -178,8 +180,13 @@ class PreflightPanel(QFrame):
         hindrance.setContentsMargins(0, 0, 0, 0)
         hindrance.addWidget(self._obstacle, 1)
         hindrance.addWidget(self.show_field)
-        for part in (self._consent, self._agreement, self._hindrance, self.launch):
+        for part in (self._consent, self._agreement, self._hindrance):
             foot.addWidget(part)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addWidget(self.launch, 1)
+        buttons.addWidget(self.sweep)
+        foot.addLayout(buttons)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)

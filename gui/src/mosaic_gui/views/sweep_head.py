@@ -11,7 +11,7 @@ from mosaic_gui.state import run_row, wording
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.sweep_list import without_result
 from mosaic_gui.state.trial_words import (
-    budget_words,
+    budget_of,
     objective_value,
     objective_words,
     state_word,
@@ -70,7 +70,7 @@ class SweepHead(QFrame):
         self._bar.setValue(min(row.done or 0, row.total or 1))
         self._progress.set_whole(self._counted())
         self._about.set_whole(
-            " · ".join([budget_words(spec), *map(objective_words, spec.objectives)]) if spec else ""
+            " · ".join([budget_of(spec), *map(objective_words, spec.objectives)]) if spec else ""
         )
         self._best.set_whole(self._best_words())
         is_live = not run.state.is_final

@@ -5,9 +5,11 @@ from PyQt6.QtWidgets import QFrame, QHBoxLayout, QSplitter, QStackedWidget, QVBo
 
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.icon import icon
+from mosaic_gui.viewmodels.sweep_form import SweepFormModel
 from mosaic_gui.viewmodels.sweeps import SweepsModel
 from mosaic_gui.views.bases import VisibilityFrame
 from mosaic_gui.views.command import named_shortcut
+from mosaic_gui.views.sweep_form import SweepForm
 from mosaic_gui.views.sweep_head import SweepHead
 from mosaic_gui.views.sweep_list import SweepListView
 from mosaic_gui.views.sweep_plots import SweepPlots
@@ -26,11 +28,13 @@ class SweepsPage(VisibilityFrame):
     """A sweep is to be started."""
     said = pyqtSignal(str)
 
-    def __init__(self, model: SweepsModel) -> None:
+    def __init__(self, model: SweepsModel, form: SweepFormModel) -> None:
         super().__init__()
         self.setObjectName("page.sweeps")
-        self._model = model
-        self._count = label("", "muted")
+        self._model, self._form_model = model, form
+        self.form = SweepForm(form)
+        self._shows_form = False
+        self._title, self._count = label("", "title"), label("", "muted")
         self.new = button(tr("New sweep"), "primary", "sweeps.new")
         self.new.setIcon(icon("train", "on_accent"))
         self.list = SweepListView(model)
@@ -40,7 +44,7 @@ class SweepsPage(VisibilityFrame):
         self._stack, self._detail = QStackedWidget(), QStackedWidget()
         self._chosen, self._words = self._make_chosen(), label("", "muted", wraps=True)
         self._filled, self._empty = self._make_filled(), self._make_empty()
-        for part in (self._filled, self._empty):
+        for part in (self._filled, self._empty, self.form):
             self._stack.addWidget(part)
         self._arrange()
         self._connect()
@@ -50,10 +54,12 @@ class SweepsPage(VisibilityFrame):
         """Show the list, or how to begin; and the chosen sweep, or why it is not there."""
         model = self._model
         count = len(model.list.rows)
-        self._stack.setCurrentWidget(self._filled if count else self._empty)
+        shown = self._filled if count else self._empty
+        self._stack.setCurrentWidget(self.form if self._shows_form else shown)
+        self._title.setText(tr("New sweep") if self._shows_form else tr("Sweeps"))
         self._count.setText(tr_n("{n} sweep", "{n} sweeps", count))
-        self._count.setVisible(count > 0)
-        self.new.setVisible(count > 0)
+        self._count.setVisible(count > 0 and not self._shows_form)
+        self.new.setVisible(count > 0 and not self._shows_form)
         is_there = model.spec is not None
         self._detail.setCurrentWidget(self._chosen if is_there else self._other)
         if model.problem:
@@ -64,14 +70,23 @@ class SweepsPage(VisibilityFrame):
             )
         self._again.setVisible(bool(model.problem))
 
+    def show_form(self, shown: bool) -> None:
+        """Show the form of a new sweep, or the sweeps."""
+        self._shows_form = shown
+        self.refresh()
+
     def start_search(self) -> None:
-        """Put the cursor into the search of the trials."""
-        self.trials.search.setFocus()
-        self.trials.search.selectAll()
+        """Put the cursor into the search of the parameters or trials."""
+        field = self.form.search if self._shows_form else self.trials.search
+        field.setFocus()
+        field.selectAll()
 
     def _connect(self) -> None:
         model = self._model
         self.shown.connect(model.set_shown)
+        self._form_model.opened.connect(lambda: self.show_form(True))
+        self._form_model.closed.connect(lambda: self.show_form(False))
+        model.chosen_changed.connect(lambda: self.show_form(False))
         model.list_changed.connect(self.refresh)
         model.facts_changed.connect(self.refresh)
         self.list.row_chosen.connect(model.choose)
@@ -83,7 +98,7 @@ class SweepsPage(VisibilityFrame):
         self.plots.trial_opened.connect(lambda number: model.open_runs([number]))
         named_shortcut(self, "/", tr("Search trials"), self.start_search)
         for keys, text in (("Return", tr("Watch the runs of the trial")), ("Enter", "")):
-            named_shortcut(self, keys, text, self.trials.table.open)
+            named_shortcut(self._filled, keys, text, self.trials.table.open)
 
     def _make_chosen(self) -> QWidget:
         lower = frame("panel")
@@ -158,7 +173,7 @@ class SweepsPage(VisibilityFrame):
     def _arrange(self) -> None:
         head = QHBoxLayout()
         head.setSpacing(10)
-        head.addWidget(label(tr("Sweeps"), "title"))
+        head.addWidget(self._title)
         head.addWidget(self._count)
         head.addStretch(1)
         head.addWidget(self.new)
