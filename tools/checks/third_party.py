@@ -83,6 +83,7 @@ OWN: dict[str, set[str]] = {
         "msgspec",
         "zstandard",
         "keyring",
+        "ruamel",
         "sdl2",
     },
 }

@@ -338,6 +338,7 @@ def show_sweep_form(spoken: Spoken) -> None:
         client.sweep_form.vary(name, True)
     client.sweep_form.set_part("gamma", "when", "loss")
     client.sweep_form.set_setting("seeds", "1-x")
+    spoken.given("True", "anneal_lr", "exp_name", "target_kl")
     client.sweep_form._settle.stop()
 
 

@@ -51,7 +51,7 @@ class SweepFormController(Controller):
         except OSError as error:
             words = tr("{file} cannot be written: {why}", file=path, why=error.strerror)
         else:
-            words = tr("Saved. It can be started with: {command}", command=f"./mosaic sweep {path}")
+            words = tr("Saved. It can be started with: ./mosaic sweep {file}", file=path)
         self._say(words, "", None)
 
     def _on_check(self, spec: dict[str, Any]) -> None:

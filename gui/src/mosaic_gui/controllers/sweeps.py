@@ -7,6 +7,7 @@ from typing import Any
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.sweeps import SweepView, TrialPage
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.run_actions import Say
@@ -196,8 +197,13 @@ class SweepsController(Controller):
         if self.session is None:
             return
         reply = self.session.api.resume_sweep(run_id)
-        reply.done.connect(lambda _run: self._say(tr("The sweep goes on."), "", None))
         self._apply(reply)
+        reply.done.connect(self._on_resumed)
+
+    def _on_resumed(self, run: RunView) -> None:
+        """It goes on as a new run, which has the earlier trials too."""
+        self._say(tr("The sweep goes on as {run}.", run=run.name), "", None)
+        self._model.choose(run.run_id)
 
     def _apply(self, reply: ApiReply) -> None:
         reply.done.connect(self._on_run)
@@ -216,15 +222,16 @@ class SweepsController(Controller):
             reply.done.connect(partial(self._train, run_id, seeds))
             reply.failed.connect(self._on_refused)
 
-    def _train(self, run_id: str, count: int, best: dict[str, Any]) -> None:
+    def _train(self, run_id: str, count: int, best: RunSpec) -> None:
         if self.session is None:
             return
         spec = self._model.spec
-        used = [*(spec.seeds if spec is not None else ()), int(best.get("seed") or 0)]
+        used = [*(spec.seeds if spec is not None else ()), best.seed]
         first = max(used) + 1
+        fields = best.model_dump(mode="json", exclude_unset=True)
         made: list[RunView] = []
         for seed in range(first, first + count):
-            reply = self.session.api.submit({**best, "seed": seed})
+            reply = self.session.api.submit({**fields, "seed": seed})
             reply.done.connect(partial(self._on_made, made, count))
             self._apply(reply)
 

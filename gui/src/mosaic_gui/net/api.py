@@ -23,7 +23,6 @@ from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.frames import EnvironmentFrame, decode_frame, decode_page
 from mosaic_contracts.http_api import Operation
 from mosaic_contracts.runs import ArtifactRow, ReplayEntry
-from mosaic_gui.net import sweep_operations as sweeps
 from mosaic_gui.net.backoff import retry_backoff
 from mosaic_gui.net.download import Download
 from mosaic_gui.net.location import StackLocation
@@ -176,33 +175,33 @@ class ApiClient(QObject):
 
     def start_sweep(self, sweep: dict[str, Any]) -> ApiReply:
         """RunView of the new sweep. Sent again after a lost answer it is still one."""
-        return self._send(sweeps.START_SWEEP, body=sweep)
+        return self._send(http_api.START_SWEEP, body=sweep)
 
     def check_sweep(self, sweep: dict[str, Any]) -> ApiReply:
         """CheckReport; nothing is started."""
-        return self._send(sweeps.CHECK_SWEEP, body=sweep, repeat=True)
+        return self._send(http_api.CHECK_SWEEP, body=sweep, repeat=True)
 
     def sweep(self, run_id: str) -> ApiReply:
         """SweepView."""
-        return self._send(sweeps.SWEEP, run_id)
+        return self._send(http_api.SWEEP, run_id)
 
     def sweep_trials(self, run_id: str, after: str, limit: int) -> ApiReply:
         """TrialPage of the trials that changed after a cursor; empty: from the first change."""
         query: dict[str, str | int] = {"limit": limit, **({"after": after} if after else {})}
-        return self._send(sweeps.SWEEP_TRIALS, run_id, query=query)
+        return self._send(http_api.TRIALS, run_id, query=query)
 
     def sweep_best(self, run_id: str, trial: int | None) -> ApiReply:
-        """Spec of a run with the parameters of a trial; without a number: of the best one."""
+        """RunSpec with the parameters of a trial; without a number: of the best one."""
         query = {} if trial is None else {"trial": trial}
-        return self._send(sweeps.SWEEP_BEST, run_id, query=query, read=_read_object)
+        return self._send(http_api.BEST_OF_SWEEP, run_id, query=query)
 
     def stop_sweep(self, run_id: str, let_finish: bool) -> ApiReply:
         """RunView. The request can be repeated."""
-        return self._send(sweeps.STOP_SWEEP, run_id, body={"let_finish": let_finish})
+        return self._send(http_api.STOP_SWEEP, run_id, body={"let_finish": let_finish})
 
     def resume_sweep(self, run_id: str) -> ApiReply:
         """RunView of a new sweep that goes on with the trials of this one."""
-        return self._send(sweeps.RESUME_SWEEP, run_id, body={})
+        return self._send(http_api.RESUME_SWEEP, run_id, body={})
 
     def delete_run(self, run_id: str) -> ApiReply:
         """RunView with `deleted_at`; for a day it can be restored."""
@@ -443,13 +442,6 @@ def _read_curves(data: bytes, _network_reply: QNetworkReply) -> CurveSet:
 
 def _read_bytes(data: bytes, _network_reply: QNetworkReply) -> bytes:
     return data
-
-
-def _read_object(data: bytes, _network_reply: QNetworkReply) -> dict[str, Any]:
-    found = json.loads(data)
-    if not isinstance(found, dict):
-        raise ValueError("no object")
-    return found
 
 
 def _read_replays(data: bytes, _network_reply: QNetworkReply) -> list[ReplayEntry]:

@@ -152,6 +152,8 @@ class ParallelPlot(TrialPlot):
         chosen = self._model.selected
         is_there = chosen is not None and chosen < len(self._lines)
         heights = self._lines[chosen] if is_there and chosen is not None else np.empty(0)
+        if not np.isfinite(heights).any():
+            heights = np.empty(0)
         self._chosen_line.setData(np.arange(len(heights), dtype=float), heights, connect="finite")
         self._chosen_line.setPen(pg.mkPen(current().text, width=2.5))
 

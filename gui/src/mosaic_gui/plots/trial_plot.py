@@ -193,9 +193,10 @@ class TrialPlot(QWidget):
             return
         number = self._model.selected
         known = number is not None and number < len(self._x) and math.isfinite(self._x[number])
-        self._ring.setVisible(known and math.isfinite(self._y[number or 0]))
-        if known:
-            self._ring.setData([self._x[number]], [self._y[number]])
+        is_there = known and math.isfinite(self._y[number or 0])
+        self._ring.setVisible(is_there)
+        place = ([self._x[number]], [self._y[number]]) if is_there else ([], [])
+        self._ring.setData(*place)
 
     def _make(self) -> None:
         if self._is_made:

@@ -39,7 +39,7 @@ def first_texts(field: FormField) -> dict[str, str]:
 def first_choices(field: FormField) -> str:
     """Values that are offered as a list, separated by commas."""
     if field.kind is FieldKind.BOOLEAN:
-        return "True, False"
+        return ", ".join(str(choice) for choice in (True, False))
     if field.choices:
         return ", ".join(field.text(choice) or "none" for choice in field.choices)
     if not can_range(field):

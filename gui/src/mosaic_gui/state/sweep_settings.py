@@ -42,7 +42,7 @@ PATHS = {
     "hours": "budget.wall_time_s",
     "parallel": "parallel",
 }
-"""Where each field stands in a SweepSpec."""
+"""Path of each field in a SweepSpec."""
 _OBJECTIVE, _SAMPLER, _PRUNER, _BUDGET = Objective(), Sampler(), Pruner(), Budget()
 
 

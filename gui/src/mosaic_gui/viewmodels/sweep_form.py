@@ -180,7 +180,7 @@ class SweepFormModel(QObject):
             return tr("Choose an algorithm.")
         if self.faults:
             where, words = next(iter(self.faults.items()))
-            return f"{_label(where)}: {words}"
+            return f"{self._label(where)}: {words}"
         if self.is_starting:
             return tr("Starting …")
         if self.refusal:
@@ -305,6 +305,13 @@ class SweepFormModel(QObject):
                 return finding.message
         return ""
 
+    def _label(self, where: str) -> str:
+        """The name of a field, as the form shows it."""
+        setting = next((name for name, path in PATHS.items() if path == where), "")
+        if setting and self.draft is not None:
+            return self.draft.settings.fields[setting].label
+        return tr("parameters") if where == "parameters" else where.removeprefix("parameters.")
+
     def _is_at_field(self, place: str) -> bool:
         names = self.draft.names if self.draft is not None else []
         fields = [*PATHS.values(), *(f"parameters.{name}" for name in names)]
@@ -321,7 +328,3 @@ def budget_words_of(spec: dict[str, Any]) -> str:
 
 def _place(where: str) -> str:
     return where.removeprefix("sweep.")
-
-
-def _label(where: str) -> str:
-    return where.removeprefix("parameters.")

@@ -55,7 +55,7 @@ class SweepForm(QWidget):
         self._area = QScrollArea()
         self._words, self._why = label("", "heading", wraps=True), label("", "small", wraps=True)
         self._found = label("", "small", wraps=True)
-        self.start = button(tr("Start the sweep"), "primary", "sweep.start")
+        self.start = button(tr("Start"), "primary", "sweep.start")
         self.start.setToolTip(tr("Start the sweep (Ctrl+Return)"))
         self.cancel = button(tr("Back"), "", "sweep.cancel")
         self._arrange()
