@@ -5,6 +5,7 @@ certificate. The stack is a real one with both doors; the programs before it are
 """
 
 import hashlib
+import json
 import os
 import shutil
 import ssl
@@ -14,6 +15,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.cookiejar import CookieJar
 from pathlib import Path
 
 import pytest
@@ -131,7 +133,7 @@ def opens_without_token(link: str, content: bytes, context: ssl.SSLContext | Non
 def elsewhere() -> Iterator[Elsewhere]:
     """A stack with a TLS door on all addresses, and a finished run with a large file."""
     with tempfile.TemporaryDirectory(prefix="mosaic-test-") as folder:
-        venvs = link_environments(Path(folder) / "venvs")
+        venvs = link_environments(Path(folder) / "venvs", "worker_cleanrl")
         stack, tls_port = StackUnderTest(Path(folder) / "lab", venvs), free_port()
         stack.environ |= {
             "MOSAIC_BIND": "0.0.0.0",  # noqa: S104
@@ -163,6 +165,36 @@ def programs(elsewhere: Elsewhere) -> Programs:
 def test_tls_of_the_gateways_own(elsewhere: Elsewhere, trusted: ssl.SSLContext) -> None:
     """Over HTTPS and wss with a copy of the gateway's own certificate all works as on the machine itself."""
     elsewhere.works(f"https://localhost:{elsewhere.tls_port}", trusted)
+
+
+def test_tensorboard_over_tls(elsewhere: Elsewhere, trusted: ssl.SSLContext) -> None:
+    """Its link opens over HTTPS with a cookie for HTTPS alone, and the curve is read through it; in plain HTTP too."""
+    for url, context in (
+        (f"https://localhost:{elsewhere.tls_port}", trusted),
+        (f"http://localhost:{elsewhere.plain_port}", None),
+    ):
+        done = elsewhere.cli(url, "tensorboard", elsewhere.run_id, "--no-open", "--json")
+        assert done.returncode == 0, done
+        link = str(last_json(done.stdout)["url"])
+        assert link.startswith(f"{url}/dashboards/")
+        cookies = CookieJar()
+        browser = urllib.request.build_opener(
+            urllib.request.HTTPSHandler(context=context),
+            urllib.request.HTTPCookieProcessor(cookies),
+        )
+        browser.open(link, timeout=30).close()
+        assert [cookie.secure for cookie in cookies] == [context is not None]
+        page = link.partition("?")[0]
+        with browser.open(page, timeout=30) as answer:
+            assert b"<title>TensorBoard" in answer.read()
+
+        def has_run(page: str = page, browser: urllib.request.OpenerDirector = browser) -> bool:
+            with browser.open(f"{page}data/plugin/scalars/tags", timeout=30) as answer:
+                return bool(json.load(answer))
+
+        until(has_run, "TensorBoard has the run's metrics", 60)
+    stopped = elsewhere.cli(f"https://localhost:{elsewhere.tls_port}", "tensorboard", "--stop")
+    assert stopped.returncode == 0, stopped
 
 
 def test_what_is_wrong_is_told_apart(elsewhere: Elsewhere) -> None:

@@ -176,7 +176,13 @@ async def test_one_that_does_not_answer_says_why(gateway: Any, peers: Any, recor
     await gateway.ask("POST", "/tensorboards", json={"runs": [RUN_ID]})
     starting = await bare(gateway, "GET", PAGE, headers=gateway.headers)
     assert (starting.status_code, starting.json()["code"]) == (409, "run_not_started")
-    end = RunEnd(cause=EndCause.SIGNAL, message="Killed by SIGKILL.", last_lines=["one", "two"])
+    browser = {**gateway.headers, "Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    page = await bare(gateway, "GET", PAGE, headers=browser)
+    assert (page.status_code, page.headers["retry-after"]) == (409, "1")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert 'http-equiv="refresh" content="1"' in page.text
+    assert "does not answer yet" in page.text
+    end = RunEnd(cause=EndCause.SIGNAL, message="Killed by SIGKILL.", last_lines=["one", "two <b>"])
     ended = peers.records[NEW_RUN].model_copy(update={"state": RunState.CRASHED, "end": end})
     peers.records[NEW_RUN] = ended
     for reply in (
@@ -184,7 +190,11 @@ async def test_one_that_does_not_answer_says_why(gateway: Any, peers: Any, recor
         await gateway.get(f"/tensorboards/{NEW_RUN}?wait_s=5"),
     ):
         assert (reply.status_code, reply.json()["code"]) == (409, "run_ended")
-        assert "Killed by SIGKILL. Its last lines: one | two" in reply.json()["detail"]
+        assert "Killed by SIGKILL. Its last lines: one | two <b>" in reply.json()["detail"]
+    page = await bare(gateway, "GET", PAGE, headers=browser)
+    assert "one | two &lt;b&gt;" in page.text
+    assert "refresh" not in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
     peers.records[RUN_ID] = record(RUN_ID)
     other = await gateway.get(f"/tensorboards/{RUN_ID}")
     assert (other.status_code, other.json()["code"]) == (422, "dashboard_impossible")

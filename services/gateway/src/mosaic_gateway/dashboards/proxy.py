@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 from mosaic_contracts.dashboards import DASHBOARD_SOCKET
 from mosaic_contracts.problems import ProblemError
 from mosaic_gateway.access.dashboard_cookie import dashboard_path
+from mosaic_gateway.dashboards.problem_page import is_page_request, problem_page
 from mosaic_gateway.files.run_socket import NO_TLS, TIMEOUT, socket_name
 from mosaic_servicekit.logging import get_log
 
@@ -33,7 +34,10 @@ _NOT_RETURNED = _HOP_BY_HOP | {"set-cookie", "server", "date"}
 
 
 class DashboardReply(Response):
-    """TensorBoard's answer to one request. When called it raises ProblemError where TensorBoard does not answer."""
+    """TensorBoard's answer to one request.
+
+    Where TensorBoard does not answer, a browser gets a page that says why. Other requests raise ProblemError.
+    """
 
     def __init__(
         self,
@@ -61,7 +65,10 @@ class DashboardReply(Response):
         except (httpx.HTTPError, OSError) as error:
             get_log().info("dashboard.no_answer", run_id=self._run_id, error=repr(error)[:200])
             if not has_begun:
-                raise await self._explain() from error
+                why = await self._explain()
+                if not is_page_request(scope):
+                    raise why from error
+                await problem_page(why.problem)(scope, receive, send)
             # What was announced cannot be sent: the server closes the connection, and the browser sees that.
 
     def _request(self, scope: Scope) -> httpx.Request:
