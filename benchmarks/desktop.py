@@ -19,8 +19,8 @@ of the flood of metrics; what the process has allocated (its anonymous pages) ov
 half by least squares, extrapolated to an hour. `charts`: four curves of
 100,000 points in follow mode in a grid of 1000x600, each seed for itself and as a group; no stack. `sweeps`: the page
 of a sweep of 10,000 trials (desktop_sweeps.py); no stack.
-`--seconds` is how long a flood is watched (30; memory 600). `flood open list --platform offscreen --events 1000000` takes some four
-minutes. One JSON object a line.
+`--seconds` is how long a flood is watched (30; memory 600). `flood open list --platform offscreen --events 1000000`
+takes some four minutes. One JSON object a line.
 """
 
 import argparse
