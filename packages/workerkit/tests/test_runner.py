@@ -405,9 +405,13 @@ def test_shipper_is_restarted_and_can_fail(tmp_path: Path) -> None:
     assert report(folder).phase == "not_drained"
 
 
-def test_one_shipper_is_enough_for_a_run_that_ends_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_named", [True, False])
+def test_one_shipper_is_enough_for_a_run_that_ends_at_once(tmp_path: Path, is_named: bool) -> None:
     """A worker that ends before its shipper has started does not end the shipper: it ships, and the run is drained."""
-    folder = make_run_folder(tmp_path / "run", worker_argv=python("pass"))
+    shipper = [sys.executable, "-m", "mosaic_workerkit.shipper", "--run-dir", str(tmp_path / "run")]
+    folder = make_run_folder(
+        tmp_path / "run", worker_argv=python("pass"), shipper_argv=shipper if is_named else None
+    )
     with subprocess.Popen(
         [sys.executable, "-m", "mosaic_workerkit.runner", "--run-dir", str(folder)],
         stdin=subprocess.DEVNULL,

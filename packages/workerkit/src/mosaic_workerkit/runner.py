@@ -52,6 +52,7 @@ _NOTES_BYTES = 1200
 _BACK_OFF_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _STEADY_S = 10.0
 """A shipper that lived so long restarts the back-off."""
+_SHIPPER = "mosaic_workerkit.shipper"
 _SHIPPER_ENDS_S = 1.0
 """Beyond its drain time, before it is killed."""
 _SHIPPER_GAVE_UP = 3
@@ -194,10 +195,9 @@ class Runner:
     def _start_shipper(self, more: list[str]) -> None:
         self._shipper_due = None
         self._shipper_since = time.monotonic()
-        given = self._launch["shipper_argv"]
-        argv = given or [
+        argv = self._launch["shipper_argv"] or [
             # as mosaic_contracts.interpreter has it: nothing in the run's folder may take the place of a module
-            *(sys.executable, "-I", "-u", "-X", "utf8", "-m", "mosaic_workerkit.shipper"),
+            *(sys.executable, "-I", "-u", "-X", "utf8", "-m", _SHIPPER),
             *("--run-dir", str(self._run_dir)),
         ]
         try:
@@ -205,7 +205,7 @@ class Runner:
                 self._files.add_log("logs/shipper.log", os.dup(log.fileno()))
                 # SIGTERM waits until the shipper has imported what it needs, and makes it ship the rest. Another
                 # program is not known to let it in.
-                blocked = () if given else (signal.SIGTERM,)
+                blocked = (signal.SIGTERM,) if _SHIPPER in argv else ()
                 self._shipper = self._spawn(
                     [*argv, *more], log.fileno(), dies=False, doors=True, blocked=blocked
                 )
