@@ -16,6 +16,7 @@ TARGET = Path(__file__).with_name("verb_words.py")
 _KINDS = {
     "run": RUN,
     "runs": RUN,
+    "sweep": RUN,
     "parent": RUN,
     "before": RUN,
     "after": RUN,

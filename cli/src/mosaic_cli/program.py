@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import Any
 
 import typer
 
@@ -64,7 +65,7 @@ def add_entry(app: typer.Typer, entry: Entry) -> None:
         )
         return
     group = typer.Typer(
-        cls=VerbGroup,
+        cls=_group_with(entry.default),
         no_args_is_help=not entry.acts_alone,
         invoke_without_command=entry.acts_alone,
         rich_markup_mode=None,
@@ -78,6 +79,20 @@ def add_entry(app: typer.Typer, entry: Entry) -> None:
         if verb.name in ALSO:
             group.command(ALSO[verb.name], cls=VerbCommand, epilog=EPILOG, hidden=True)(call)
     app.add_typer(group, name=entry.verb.name, rich_help_panel=entry.panel)
+
+
+def _group_with(default: str) -> type[VerbGroup]:
+    """The class of a group in which `default` is meant where no verb of it is named; "": none."""
+    if not default:
+        return VerbGroup
+
+    class WithDefault(VerbGroup):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            word = named_verb(args)
+            has_file = word is not None and word not in self.commands
+            return super().parse_args(ctx, [default, *args] if has_file else args)
+
+    return WithDefault
 
 
 def function_of(verb: Verb) -> Function:

@@ -29,6 +29,8 @@ class Entry(NamedTuple):
     """Verbs of its own: `queue hold`."""
     acts_alone: bool = False
     """It does something without one of its own verbs."""
+    default: str = ""
+    """Verb of its own that is meant where none is named."""
 
 
 def _entry(panel: str, name: str, module: str = "", *, elsewhere: bool = True) -> Entry:
@@ -43,9 +45,10 @@ def _group(
     *,
     elsewhere: bool = True,
     acts_alone: bool = False,
+    default: str = "",
 ) -> Entry:
     verbs = tuple(Verb(word, name, function) for word, function in members.items())
-    return Entry(Verb(name, name, name), panel, elsewhere, verbs, acts_alone)
+    return Entry(Verb(name, name, name), panel, elsewhere, verbs, acts_alone, default)
 
 
 ENTRIES = (
@@ -55,6 +58,20 @@ ENTRIES = (
     _entry(BEGIN, "evaluate"),
     _entry(BEGIN, "fork"),
     _entry(BEGIN, "compare"),
+    _group(
+        BEGIN,
+        "sweep",
+        {
+            "start": "start_sweep",
+            "list": "list_sweeps",
+            "show": "show_sweep",
+            "best": "best",
+            "stop": "stop_sweep",
+            "resume": "resume_sweep",
+            "export": "export_sweep",
+        },
+        default="start",
+    ),
     _entry(BEGIN, "reproduce"),
     _entry(BEGIN, "up", "stack", elsewhere=False),
     _entry(BEGIN, "down", "stack", elsewhere=False),

@@ -286,6 +286,61 @@ WORDS: dict[str, Words] = {
         arguments=("|bash|zsh|fish",),
     ),
     "version": Words("Print the version.", options=kinds("--json --help -h ")),
+    "sweep": Words(
+        "Search for good parameters with Optuna: `./mosaic sweep SPEC.yaml`, or one of the verbs below.",
+        options=kinds("--url=any --token-file=any --ca-file=any --help -h "),
+        verbs={
+            "start": Words(
+                "Start a sweep. The word `start` may be left out.",
+                options=kinds(
+                    "--dry-run --follow -f --json --url=any --token-file=any --ca-file=any --help -h "
+                ),
+                arguments=("any",),
+            ),
+            "list": Words(
+                "List sweeps, newest first; STEPS counts their trials.",
+                options=kinds(
+                    "--limit=any -n=any --json --url=any --token-file=any --ca-file=any --help -h "
+                ),
+            ),
+            "show": Words(
+                "Show a sweep: its trials by state, the newest of them, the best, and how much each parameter matters.",
+                options=kinds(
+                    "--limit=any -n=any --follow -f --json --url=any --token-file=any --ca-file=any --help "
+                    "-h "
+                ),
+                arguments=("run",),
+            ),
+            "best": Words(
+                "Print the spec of the best trial as YAML, for `./mosaic run -f FILE`; with --run start it.",
+                options=kinds(
+                    "--trial=any --run --seeds=any -n=any --json --url=any --token-file=any --ca-file=any "
+                    "--help -h "
+                ),
+                arguments=("run",),
+            ),
+            "stop": Words(
+                "Stop a sweep and its trials; `./mosaic sweep resume` goes on with it later.",
+                options=kinds(
+                    "--let-finish --json --url=any --token-file=any --ca-file=any --help -h "
+                ),
+                arguments=("run",),
+            ),
+            "resume": Words(
+                "Go on with a sweep that has ended, as a new run that takes over its study and trials.",
+                options=kinds(
+                    "--trials=any --parallel=any --follow -f --json --url=any --token-file=any "
+                    "--ca-file=any --help -h "
+                ),
+                arguments=("run",),
+            ),
+            "export": Words(
+                "Write a sweep to a folder: trials.csv, trials.json, best.yaml and study.db.",
+                options=kinds("--to=any --url=any --token-file=any --ca-file=any --help -h "),
+                arguments=("run",),
+            ),
+        },
+    ),
     "checkpoints": Words(
         "List checkpoints of all runs, newest first.",
         options=kinds(

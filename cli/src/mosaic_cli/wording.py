@@ -40,6 +40,7 @@ _KINDS = {
     RunKind.PLAY: "play",
     RunKind.REPLAY: "replay",
     RunKind.DASHBOARD: "TensorBoard",
+    RunKind.SWEEP: "sweep",
     RunKind.IMPORT: "imported checkpoint",
 }
 """What a run does that does not train."""
