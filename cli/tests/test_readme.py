@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mosaic_cli.verb_table import BY_NAME
 from mosaic_cli.verb_words import GLOBAL, WORDS
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +28,9 @@ def test_a_command_that_is_shown_is_one_that_there_is(line: str) -> None:
     if verb in OF_BASH:
         return
     known = WORDS[verb]
+    default = BY_NAME[verb].default
+    if default or (words and words[0] in known.verbs):
+        known = known.verbs[words[0] if words[0] in known.verbs else default]
     options = {*known.options, *known.repeated, *GLOBAL.options}
     assert not {word for word in words if word.startswith("-")} - options
 
