@@ -82,6 +82,19 @@ GPU = {
     "detail": FREE,
     "foreign": [{"pid": 1, "user": FREE, "name": FREE, "kind": "compute"}],
 }
+UPLOAD = {"tracker": "wandb", "state": "incomplete", "error": FREE}
+PLAN = {
+    "run_id": RUN_ID,
+    "way": "store",
+    "address": FREE,
+    "project": FREE,
+    "entity": FREE,
+    "files": 1,
+    "file_bytes": 1,
+    "lines": LINES,
+    "needs": [FREE],
+    "digest": FREE,
+}
 SAMPLE = {
     "t": 1.0,
     "cpu_percent": 1.0,
@@ -117,6 +130,8 @@ def hostile(answers: Answers) -> Answers:
         f"{OF_RUN}/play": PROBLEM,
         f"{OF_RUN}/fork": PROBLEM,
         f"{OF_RUN}/checkpoints/verify": PROBLEM,
+        f"{OF_RUN}/syncs": {"syncs": [ENDED], "upload": UPLOAD},
+        f"{OF_RUN}/syncs/check": PLAN,
         "/api/v1/tensorboards": PROBLEM,
         "/api/v1/checkpoints": PROBLEM,
         "/api/v1/queue": {"runs": [ENDED | {"state": "queued", "position": 1}]},
@@ -152,6 +167,7 @@ LINES_OF_VERBS = [
     ("checkpoints",), ("checkpoints", "verify", "last"), ("checkpoints", "verify", EVIL), ("compare", "last", EVIL),
     ("compare", EVIL, "random"), ("compare", "--training", EVIL), ("reproduce", EVIL),
     ("reproduce", "last", "--with", EVIL), ("tensorboard", "last", "--no-open"), ("tensorboard", EVIL),
+    ("wandb", "status", "last"), ("wandb", "sync", "last"), ("wandb", "sync", EVIL),
 ]  # fmt: skip
 
 

@@ -32,7 +32,7 @@ OWN: dict[str, set[str]] = {
     "contracts": {"pydantic", "pydantic_core", "msgspec", "typing_extensions"},
     "servicekit": {"nats", "nkeys", "structlog", "pydantic_settings"},
     "store": {"msgspec", "zstandard", "numpy"},
-    # tensorboard and werkzeug: only in `dashboard`, which a worker calls that has them
+    # tensorboard and werkzeug: only in `dashboard`, wandb: only in `sync`, which a worker calls that has them
     "workerkit": {
         "msgspec",
         "zstandard",
@@ -41,6 +41,7 @@ OWN: dict[str, set[str]] = {
         "nkeys",
         "tomli",
         "tensorboard",
+        "wandb",
         "werkzeug",
     },
     "gymkit": {"gymnasium", "numpy", "simplejpeg", "zstandard", "ale_py", "av"},

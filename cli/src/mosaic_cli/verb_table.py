@@ -106,6 +106,7 @@ ENTRIES = (
     _entry(CHANGE, "note", "change"),
     _entry(CHANGE, "rm", "change"),
     _entry(CHANGE, "restore", "change"),
+    _group(CHANGE, "wandb", {"sync": "sync", "status": "status"}),
     _group(
         CHANGE,
         "queue",

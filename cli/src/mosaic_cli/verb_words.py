@@ -67,7 +67,7 @@ WORDS: dict[str, Words] = {
         options=kinds("--detach -d --port=any --broker-port=any --json --help -h "),
     ),
     "down": Words(
-        "Take the stack down. Live runs continue unless --stop-runs is given; replays and TensorBoards end.",
+        "Take the stack down. Live runs continue unless --stop-runs is given; replays, TensorBoards and syncs end.",
         options=kinds("--stop-runs --json --help -h "),
     ),
     "status": Words(
@@ -85,7 +85,7 @@ WORDS: dict[str, Words] = {
             "--state=|queued|starting|running|stopping|succeeded|failed|crashed|cancelled|timed_out|interrupted "
             "-s=|queued|starting|running|stopping|succeeded|failed|crashed|cancelled|timed_out|interrupted "
             "--worker=worker --algorithm=any -a=any --environment=any -e=any "
-            "--kind=|train|evaluate|play|sweep|replay|dashboard|import --tag=any -t=any "
+            "--kind=|train|evaluate|play|sweep|replay|dashboard|sync|import --tag=any -t=any "
         ),
     ),
     "show": Words(
@@ -371,6 +371,28 @@ WORDS: dict[str, Words] = {
                     "--output=any -o=any --json --url=any --token-file=any --ca-file=any --help -h "
                 ),
                 arguments=("any",),
+            ),
+        },
+    ),
+    "wandb": Words(
+        "Send ended runs to W&B, and show what of a run is there.",
+        options=kinds("--url=any --token-file=any --ca-file=any --help -h "),
+        verbs={
+            "sync": Words(
+                "Send ended runs to W&B in the background: those tracked offline, and those that never used W&B.",
+                options=kinds(
+                    "--project=any --entity=any --group=any --checkpoints --no-checkpoints --videos "
+                    "--no-videos --address=any --http-proxy=any --https-proxy=any --again --yes -y --wait "
+                    "-w --json --url=any --token-file=any --ca-file=any --help -h "
+                ),
+                arguments=("run",),
+                endless=True,
+            ),
+            "status": Words(
+                "Show what of a run is at W&B: its page, the state of its upload, and its syncs.",
+                options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
+                arguments=("run",),
+                endless=True,
             ),
         },
     ),

@@ -41,6 +41,7 @@ _KINDS = {
     RunKind.REPLAY: "replay",
     RunKind.DASHBOARD: "TensorBoard",
     RunKind.SWEEP: "sweep",
+    RunKind.SYNC: "W&B sync",
     RunKind.IMPORT: "imported checkpoint",
 }
 """What a run does that does not train."""

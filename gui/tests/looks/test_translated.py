@@ -678,7 +678,7 @@ def open_summary(spoken: Spoken) -> None:
     """A run that is tracked offline."""
     show_watched(spoken)
     reported = TrackedRun(tracker="wandb", mode="offline", folder="wandb/offline-1")
-    spoken.given(reported, f"wandb sync runs/{run_id(LIVE)}/wandb/offline-1", run_id(LIVE), "runs/")
+    spoken.given(reported, f"./mosaic wandb sync {run_id(LIVE)}", run_id(LIVE), "runs/")
     spoken.client.store.followed[run_id(LIVE)].tracked = reported
     spoken.tick(Changes(events=frozenset({run_id(LIVE)})))
     spoken.client.window.watch.links.tracker.click()

@@ -66,7 +66,7 @@ def test_what_is_tracked_offline_is_summed_up() -> None:
     assert (found.url, found.obstacle) == ("", "")
     rows = dict(found.summary)
     assert (rows["Project"], rows["Best"]) == ("cart", "9.5")
-    assert rows["To send it"] == f"wandb sync runs/{run_id(0)}/wandb/offline-run-1"
+    assert rows["To send it"] == f"./mosaic wandb sync {run_id(0)}"
 
 
 def test_the_run_reports_its_page() -> None:

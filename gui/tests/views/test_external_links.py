@@ -115,7 +115,7 @@ def test_offline_there_is_a_summary(shown: Shown) -> None:
     popup = shown.links.findChild(TrackerPopup)
     assert popup is not None
     texts = [words.text() for words in popup.findChildren(QLabel)]
-    assert f"wandb sync runs/{run_id(0)}/wandb/offline-run-1" in texts
+    assert f"./mosaic wandb sync {run_id(0)}" in texts
     assert shown.opened == []
     assert not popup.page.isVisible()
     popup.close()

@@ -43,6 +43,10 @@ SECRET = {"name": "WANDB_KEY", "updated_at": "2026-01-01T00:00:00Z"}
 TICKET = {"url": "/t/abc", "expires_at": "2026-01-01T00:00:00Z"}
 STACK = {"version": "1", "ready": True, "broker": True}
 CHECK = {"ok": True, "findings": [], "plan": {}}
+PLAN: dict[str, Any] = {
+    "run_id": RUN_ID, "way": "store", "address": "https://a", "project": "p", "entity": None, "files": 1,
+    "file_bytes": 2,
+}  # fmt: skip
 EVENTS: dict[str, Any] = {"events": [], "cursor": "", "has_more": False}
 
 FRAMES = frames.encode_page(frames.EpisodeFrames([b"frame"], 6, 9))
@@ -77,6 +81,21 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
     (lambda c: c.patch(RUN_ID, tags=[], note=""), "PATCH", RUN, {"tags": [], "note": ""}, VIEW),
     (lambda c: c.move(RUN_ID, hold=False), "PATCH", f"{RUN}/queue", {"hold": False}, VIEW),
     (lambda c: c.move(RUN_ID, before=RUN_ID), "PATCH", f"{RUN}/queue", {"before": RUN_ID}, VIEW),
+    (
+        lambda c: c.plan_sync(RUN_ID, project="p", again=True),
+        "POST",
+        f"{RUN}/syncs/check",
+        {"project": "p", "again": True},
+        PLAN,
+    ),
+    (
+        lambda c: c.sync(RUN_ID, "digest", videos=False),
+        "POST",
+        f"{RUN}/syncs",
+        {"consent": "digest", "videos": False},
+        VIEW,
+    ),
+    (lambda c: c.syncs(RUN_ID), "GET", f"{RUN}/syncs", None, {"syncs": [VIEW]}),
     (lambda c: c.stop(RUN_ID), "POST", f"{RUN}/stop", None, VIEW),
     (lambda c: c.retry(RUN_ID), "POST", f"{RUN}/retry", None, VIEW),
     (lambda c: c.resume(RUN_ID), "POST", f"{RUN}/resume", None, VIEW),

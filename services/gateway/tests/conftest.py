@@ -56,11 +56,14 @@ from mosaic_contracts.services import (
     SubmitRequest,
     SweepOrder,
     SweepResumption,
+    SyncOrder,
     TrialOrder,
     WorkerEntries,
     WorkerEntry,
 )
 from mosaic_contracts.spec import RunKind
+from mosaic_contracts.sync_source import SyncSource, SyncWay
+from mosaic_contracts.syncs import SyncPlan
 from mosaic_contracts.verbs import VERBS
 from mosaic_contracts.wire import BATCH_HEADER, ENCODING_HEADER
 from mosaic_contracts.worker import CheckReport, WorkerManifest
@@ -138,6 +141,7 @@ class Peers:
             "sweep": self._sweep,
             "resume_sweep": self._resume_sweep,
             "trial": self._trial,
+            "sync": self._sync,
             "patch": self._noted,
             "move": self._noted,
             "delete": self._noted,
@@ -273,6 +277,28 @@ class Peers:
         if isinstance(answer, ProblemError):
             raise answer
         return answer
+
+    async def _sync(self, request: SyncOrder) -> RunRecord | SyncPlan:
+        """As the scheduler's: one living sync of a run answers every request for it."""
+        self.asked.append(request)
+        run_id = (await self._get(RunRequest(run_id=request.run_id))).run_id
+        way: SyncWay = "folder" if request.sync.get("project") == "folder" else "store"
+        source = SyncSource(run_id=run_id, way=way, address="http://wandb.test")
+        if request.dry_run:
+            return SyncPlan(
+                run_id=run_id,
+                way=way,
+                address=source.address,
+                project=None,
+                entity=None,
+                files=0,
+                file_bytes=0,
+            )
+        record = make_record(NEW_RUN, "running")
+        changes = {"kind": RunKind.SYNC, "sync": source, "parent": run_id}
+        spec = record.spec.model_copy(update=changes)
+        self.records[NEW_RUN] = record.model_copy(update={"spec": spec})
+        return self.by_key.setdefault(f"sync {run_id}", self.records[NEW_RUN])
 
     async def _queue(self) -> RunRecords:
         return RunRecords(runs=[r for r in self.records.values() if r.state == "queued"])

@@ -79,7 +79,7 @@ def down(
     ] = False,
     json: option.Json = False,
 ) -> None:
-    """Take the stack down. Live runs continue unless --stop-runs is given; replays and TensorBoards end.
+    """Take the stack down. Live runs continue unless --stop-runs is given; replays, TensorBoards and syncs end.
 
     With --stop-runs, the exit code is 6 if a run did not end in time. If no stack is up, live runs are asked to
     stop too; their events wait for the next stack.

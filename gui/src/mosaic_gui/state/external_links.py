@@ -135,7 +135,8 @@ def _summary(
         where = f"{run.run_dir}/{reported.folder}" if reported.folder else run.run_dir
         rows.append((tr("Kept in"), where))
         if reported.folder:
-            rows.append((tr("To send it"), f"wandb sync {where}"))  # unsaid: a command
+            command = f"./mosaic wandb sync {run.run_id}"  # unsaid: a command
+            rows.append((tr("To send it"), command))
     return rows
 
 

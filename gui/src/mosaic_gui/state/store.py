@@ -284,7 +284,7 @@ class Store:
                 return NOTHING
 
     def _take_run(self, run: RunView) -> Changes:
-        if run.spec.kind is RunKind.DASHBOARD:
+        if run.spec.kind in (RunKind.DASHBOARD, RunKind.SYNC):
             return NOTHING
         if run.spec.kind is RunKind.REPLAY:
             return self.take_replay(run)

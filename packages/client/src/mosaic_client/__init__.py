@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         StackUnavailable,
         StackUnreachable,
         StateConflict,
+        SyncImpossible,
         ThingUnknown,
         TokenUnreadable,
         WaitTimedOut,
@@ -109,6 +110,7 @@ __all__ = [
     "StackUnreachable",
     "StartedReplay",
     "StateConflict",
+    "SyncImpossible",
     "Table",
     "ThingUnknown",
     "TokenUnreadable",
@@ -138,7 +140,7 @@ _MODULES = {
         "GatewayFailed IdempotencyConflict ImportRefused MetricUnknown MosaicProblem "
         "NotebookMissing ParquetMissing PictureMissing ReplayFailed ReplayImpossible RequestRefused RunEnded RunLive "
         "RunNotQueued RunNotStarted RunUnknown SecretUnknown SpecRefused StackUnavailable "
-        "StackUnreachable StateConflict ThingUnknown TokenUnreadable WaitTimedOut WorkerNotReady"
+        "StackUnreachable StateConflict SyncImpossible ThingUnknown TokenUnreadable WaitTimedOut WorkerNotReady"
     ),
     "live": "ConnectionLost LiveItem",
     "location": "Location data_root find_stack read_stack_file",

@@ -17,6 +17,7 @@ from mosaic_client.calls import replays as replay_calls
 from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
 from mosaic_client.calls import sweeps as sweep_calls
+from mosaic_client.calls import syncs as sync_calls
 from mosaic_client.calls import telemetry as telemetry_calls
 from mosaic_client.calls.checkpoints import CheckpointFilter
 from mosaic_client.calls.runs import OneOrMore, RunFilter
@@ -138,6 +139,10 @@ class Client(StackConnection):
     open_tensorboard = sent(dashboard_calls.open_tensorboard)
     tensorboards = sent(dashboard_calls.tensorboards)
     tensorboard_entry = sent(dashboard_calls.tensorboard_entry)
+
+    plan_sync = sent(sync_calls.plan_sync)
+    sync = sent(sync_calls.sync)
+    syncs = sent(sync_calls.syncs)
 
     checkpoints = sent(checkpoint_calls.checkpoints)
     verify_checkpoints = sent(checkpoint_calls.verify_checkpoints)

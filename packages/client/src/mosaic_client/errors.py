@@ -152,6 +152,10 @@ class RunNotStarted(StateConflict):
     """The run has not started yet; `.problem.retry_after_s` says when to retry."""
 
 
+class SyncImpossible(StateConflict):
+    """The run cannot be sent to W&B: no key, no worker with wandb, or it is there already."""
+
+
 class FramesUnavailable(StateConflict):
     """The run's worker sends no frames."""
 
@@ -208,6 +212,7 @@ _CLASSES: dict[ProblemCode, type[MosaicProblem]] = {
     ProblemCode.CHECKPOINT_REFUSED: ImportRefused,
     ProblemCode.UPLOAD_TOO_LARGE: ImportRefused,
     ProblemCode.DASHBOARD_IMPOSSIBLE: DashboardImpossible,
+    ProblemCode.SYNC_IMPOSSIBLE: SyncImpossible,
     ProblemCode.FRAMES_UNAVAILABLE: FramesUnavailable,
     ProblemCode.IDEMPOTENCY_CONFLICT: IdempotencyConflict,
     ProblemCode.CONSENT_REQUIRED: ConsentRequired,

@@ -34,6 +34,8 @@ class RunKind(StrEnum):
     """It chooses parameters of other runs, its trials, and does no step itself."""
     REPLAY = "replay"
     DASHBOARD = "dashboard"
+    SYNC = "sync"
+    """Sends an ended run to W&B."""
     IMPORT = "import"
     """A checkpoint that came from a file. Such a run has no process: it has ended when it begins to exist."""
 
@@ -45,13 +47,13 @@ class RunKind(StrEnum):
 
     @property
     def is_derived(self) -> bool:
-        """Whether a run of this kind only shows other runs. It is in no list, takes no core of the queue, and is
-        deleted an hour after its end."""
-        return self in (RunKind.REPLAY, RunKind.DASHBOARD)
+        """Whether a run of this kind only shows or sends other runs. It is in no list, takes no core of the queue, and
+        is deleted an hour after its end."""
+        return self in (RunKind.REPLAY, RunKind.DASHBOARD, RunKind.SYNC)
 
     @property
     def worker_verb(self) -> str:
-        """Verb that the run's worker is called with: `train`, `play`, `sweep`, `replay` or `dashboard`."""
+        """Verb that the run\'s worker is called with: `train`, `play`, `sweep`, `replay`, `dashboard` or `sync`."""
         if self.is_derived or self is RunKind.SWEEP:
             return self.value
         return "play" if self.plays else "train"

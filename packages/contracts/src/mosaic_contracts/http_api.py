@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mosaic_contracts.stack import StackStatus
     from mosaic_contracts.stored import BatchPage
     from mosaic_contracts.sweeps import SweepView, TrialPage
+    from mosaic_contracts.syncs import SyncPlan, SyncStatus
     from mosaic_contracts.worker import CheckReport
 
 T = TypeVar("T")
@@ -268,6 +269,23 @@ STOP_SWEEP: Operation[RunView] = Operation(
 RESUME_SWEEP: Operation[RunView] = Operation(
     "POST", f"{_SWEEP}/resume", "runs.RunView", body="sweeps.SweepResume", is_slow=True
 )
+SYNC: Operation[RunView] = Operation(
+    "POST",
+    f"{_RUN}/syncs",
+    "runs.RunView",
+    body="syncs.SyncRequest",
+    repeats=True,
+    is_slow=True,
+)
+PLAN_SYNC: Operation[SyncPlan] = Operation(
+    "POST",
+    f"{_RUN}/syncs/check",
+    "syncs.SyncPlan",
+    body="syncs.SyncRequest",
+    repeats=True,
+    is_slow=True,
+)
+SYNCS: Operation[SyncStatus] = Operation("GET", f"{_RUN}/syncs", "syncs.SyncStatus")
 DELETE: Operation[RunView] = Operation("DELETE", _RUN, "runs.RunView")
 RESTORE: Operation[RunView] = Operation("POST", f"{_RUN}/restore", "runs.RunView")
 

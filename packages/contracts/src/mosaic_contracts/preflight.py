@@ -12,7 +12,7 @@ class PreflightLine(PeerModel):
 
     id: str
     """Stable: `spec`, `worker`, `image`, `packages`, `plan`, `cpus`, `memory`, `internet`, `device`, `disk`, `broker`,
-    `recorder`, `secrets`, `consent`; `xmpp` for a run that needs it, `tracking` for one that is tracked."""
+    `recorder`, `secrets`, `consent`; `xmpp` for a run that needs it, `tracking` and `reach` for one that is tracked."""
     title: str
     level: Literal["ok", "warning", "blocking"]
     message: str = ""

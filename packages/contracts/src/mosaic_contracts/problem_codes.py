@@ -28,6 +28,7 @@ class ProblemCode(StrEnum):
     CHECKPOINT_REFUSED = "checkpoint_refused"
     UPLOAD_TOO_LARGE = "upload_too_large"
     DASHBOARD_IMPOSSIBLE = "dashboard_impossible"
+    SYNC_IMPOSSIBLE = "sync_impossible"
     FRAMES_UNAVAILABLE = "frames_unavailable"
     IDEMPOTENCY_CONFLICT = "idempotency_conflict"
     CONSENT_REQUIRED = "consent_required"
@@ -76,6 +77,7 @@ _STATUS: dict[ProblemCode, int] = {
     ProblemCode.CHECKPOINT_REFUSED: 422,
     ProblemCode.UPLOAD_TOO_LARGE: 413,
     ProblemCode.DASHBOARD_IMPOSSIBLE: 422,
+    ProblemCode.SYNC_IMPOSSIBLE: 409,
     ProblemCode.FRAMES_UNAVAILABLE: 409,
     ProblemCode.IDEMPOTENCY_CONFLICT: 409,
     ProblemCode.CONSENT_REQUIRED: 409,

@@ -74,6 +74,15 @@ class ReplayOrder(RunRequest):
     """As `SubmitRequest.idempotency_key`."""
 
 
+class SyncOrder(RunRequest):
+    """Send an ended run to W&B."""
+
+    sync: dict[str, Any]
+    """A SyncRequest, as `PatchRequest.patch`."""
+    dry_run: bool = False
+    """True: the result is a `SyncPlan`, and nothing is sent."""
+
+
 class DashboardOrder(PeerModel):
     """Open TensorBoard with a selection of runs."""
 

@@ -18,6 +18,7 @@ from mosaic_contracts.ids import RunIdField, WorkerIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.replays import ReplaySource
 from mosaic_contracts.sweeps import SweepSpec
+from mosaic_contracts.sync_source import SyncSource
 
 __all__ = [
     "SECRET_NAME_PATTERN",
@@ -139,6 +140,8 @@ class RunSpec(UserModel):
     """The runs that a run of kind `dashboard` shows; None for every other kind."""
     sweep: SweepSpec | None = None
     """What a run of kind `sweep` searches; None for every other kind."""
+    sync: SyncSource | None = None
+    """The run that a run of kind `sync` sends to W&B; None for every other kind."""
     start_from: BranchPoint | None = None
     """The step of a recorded episode at which a run of kind `play` begins; None: it begins with a reset."""
 

@@ -16,6 +16,8 @@ from mosaic_contracts.models import PeerModel
 
 X_TRACKING = "x-tracking"
 WANDB = "wandb"
+WANDB_ADDRESS = "https://api.wandb.ai"
+"""Address of W&B's own server."""
 WANDB_SECRET = "WANDB_API_KEY"
 """Name of the secret that holds the W&B key, and of the variable that wandb reads."""
 

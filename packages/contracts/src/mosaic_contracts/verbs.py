@@ -41,10 +41,12 @@ from mosaic_contracts.services import (
     SubmitRequest,
     SweepOrder,
     SweepResumption,
+    SyncOrder,
     TrialOrder,
     WorkerEntries,
     WorkerRequest,
 )
+from mosaic_contracts.syncs import SyncPlan
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 
 QUICK_S = 2.0
@@ -117,6 +119,9 @@ CHECK_SWEEP = _scheduler("sweep", SweepOrder, CheckReport, SLOW_S)
 """`SweepOrder.dry_run` is set."""
 RESUME_SWEEP = _scheduler("resume_sweep", SweepResumption, RunRecord, SLOW_S)
 TRIAL = _scheduler("trial", TrialOrder, RunRecord, SLOW_S)
+SYNC = _scheduler("sync", SyncOrder, RunRecord, SLOW_S)
+PLAN_SYNC = _scheduler("sync", SyncOrder, SyncPlan, SLOW_S)
+"""`SyncOrder.dry_run` is set."""
 DELETE = _scheduler("delete", DeleteRequest, RunRecord)
 REPORT_FILES = _scheduler("report_files", RunRequest, FileReport, REPORT_S)
 RESTORE = _scheduler("restore", RunRequest, RunRecord)
@@ -151,7 +156,7 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
         CLONE,
     ),
     *(PLAY, FORK, REPLAY, IMPORT, DASHBOARD, DELETE, RESTORE, WORKERS, DESCRIBE, MACHINE, GPUS),
-    *(SWEEP, CHECK_SWEEP, RESUME_SWEEP, TRIAL),
+    *(SWEEP, CHECK_SWEEP, RESUME_SWEEP, TRIAL, SYNC, PLAN_SYNC),
     REPORT_FILES,
     *(SECRETS, SET_SECRET, DELETE_SECRET, STATUS),
     *(RECORDER_COMMITTED, RECORDER_STATUS, RECORDER_PRUNE, RECORDER_EPISODE),

@@ -1,7 +1,7 @@
 """The command line of every worker: `describe`, `check`, `inspect`, and the verbs of its runs with `--run-dir DIR`.
 
-These are `train`, `play`, `replay`, `dashboard` and `sweep`. A worker author writes a class with three methods (`play`,
-`replay`, `dashboard`, `sweep` and `inspect` in addition, where it can). The module ends with
+These are `train`, `play`, `replay`, `dashboard`, `sweep` and `sync`. A worker author writes a class with three methods
+(`play`, `replay`, `dashboard`, `sweep`, `sync` and `inspect` in addition, where it can). The module ends with
 `sys.exit(main(MyWorker()))`.
 """
 
@@ -37,6 +37,7 @@ from mosaic_workerkit.errors import (
     ReplayUnsupported,
     ReportedError,
     SweepUnsupported,
+    SyncUnsupported,
 )
 from mosaic_workerkit.masking import SecretMask, read_secrets
 from mosaic_workerkit.spaces import Space
@@ -154,6 +155,14 @@ class Sweeper(Protocol):
         """Choose the parameters of trials, as `spec.sweep` says, and answer the gateway on `SWEEP_SOCKET`."""
 
 
+@runtime_checkable
+class RunSender(Protocol):
+    """Additional interface of a worker whose `modes` name `sync`."""
+
+    def sync(self, context: TrainContext) -> None:
+        """Send the run that `spec.sync` names to W&B, by `mosaic_workerkit.sync.send(context)`."""
+
+
 def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
     """Serve one command of the worker and return the exit code."""
     parser = argparse.ArgumentParser(description="A MOSAIC worker.")
@@ -171,6 +180,8 @@ def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
     dashboard.add_argument("--run-dir", type=Path, required=True)
     sweep = verbs.add_parser("sweep", help="choose the parameters of trials, as spec.json says")
     sweep.add_argument("--run-dir", type=Path, required=True)
+    sync = verbs.add_parser("sync", help="send a run to W&B, as spec.json says")
+    sync.add_argument("--run-dir", type=Path, required=True)
     options = parser.parse_args(argv)
     if options.verb == "describe":
         return _answer(worker.describe)
@@ -186,6 +197,8 @@ def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
         return _act(_dashboard_server(worker), options.run_dir.resolve())
     if options.verb == "sweep":
         return _act(_sweeper(worker), options.run_dir.resolve())
+    if options.verb == "sync":
+        return _act(_sender(worker), options.run_dir.resolve())
     return _act(worker.train, options.run_dir.resolve())
 
 
@@ -294,6 +307,18 @@ def _sweeper(worker: Worker) -> _Acting:
     def refuse(_context: TrainContext) -> None:
         raise SweepUnsupported(
             "This worker runs no sweeps: it has no method `sweep`. Its description must not say that it does."
+        )
+
+    return refuse
+
+
+def _sender(worker: Worker) -> _Acting:
+    if isinstance(worker, RunSender):
+        return worker.sync
+
+    def refuse(_context: TrainContext) -> None:
+        raise SyncUnsupported(
+            "This worker sends no runs: it has no method `sync`. Its description must not say that it does."
         )
 
     return refuse

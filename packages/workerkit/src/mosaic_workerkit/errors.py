@@ -78,3 +78,7 @@ class DashboardUnsupported(RuntimeError):
 
 class SweepUnsupported(RuntimeError):
     """`sweep` was called for a worker that has no such method."""
+
+
+class SyncUnsupported(RuntimeError):
+    """`sync` was asked of a worker that has no such method."""

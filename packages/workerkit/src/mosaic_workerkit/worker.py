@@ -8,7 +8,13 @@ from mosaic_base.nearest import nearest_names
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RecordLevel, RunKind, RunSpec
 from mosaic_contracts.worker import Algorithm, CheckReport, Environment, WorkerDescription
-from mosaic_workerkit.entry import DashboardServer, Inspector, Replayer, Sweeper
+from mosaic_workerkit.entry import (
+    DashboardServer,
+    Inspector,
+    Replayer,
+    RunSender,
+    Sweeper,
+)
 from mosaic_workerkit.findings import Findings
 from mosaic_workerkit.parameters import check_parameters
 
@@ -21,7 +27,7 @@ class BaseWorker:
     `check` refuses algorithms, environments, modes and parameters that the worker does not have. A subclass gives
     further rules in `check_more`. An algorithm with `play=True` needs a method `play`. A method `replay` makes episodes
     of its runs rebuildable, a method `inspect` takes files of other stacks and programs as checkpoints, a method
-    `dashboard` serves TensorBoard.
+    `dashboard` serves TensorBoard, a method `sync` sends runs to W&B.
     """
 
     id: str
@@ -121,6 +127,7 @@ class BaseWorker:
             RunKind.IMPORT: isinstance(self, Inspector),
             RunKind.DASHBOARD: isinstance(self, DashboardServer),
             RunKind.SWEEP: isinstance(self, Sweeper),
+            RunKind.SYNC: isinstance(self, RunSender),
         }
         return [kind.value for kind, has_it in can.items() if has_it]
 

@@ -81,6 +81,7 @@ async def serve_gateway(
     await _wait_for_broker(bus)
     service.spawn("hub", services.hub.run())
     service.spawn("sweeps", services.drivers.run())
+    service.spawn("syncs", services.syncs.run())
     serving = [
         service.spawn(endpoint.name, server.serve(sockets=[endpoint.listener]))
         for endpoint, server in zip(endpoints, servers, strict=True)

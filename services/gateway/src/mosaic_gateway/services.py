@@ -26,6 +26,7 @@ from mosaic_gateway.sweeps.drivers import SweepDrivers
 from mosaic_gateway.sweeps.news import NewsReader
 from mosaic_gateway.sweeps.service import Sweeps
 from mosaic_gateway.sweeps.trials import TrialBooks
+from mosaic_gateway.syncs.service import Syncs
 from mosaic_servicekit.bus import Bus
 
 REQUEST_THREADS = 4
@@ -47,6 +48,7 @@ class Services:
     dashboards: Dashboards
     sweeps: Sweeps
     drivers: SweepDrivers
+    syncs: Syncs
     checkpoints: CheckpointRegistry
     verifier: CheckpointVerifier
     exporter: CheckpointExporter
@@ -66,6 +68,7 @@ class Services:
         await self.close_streams()
         await self.dashboards.close()
         await self.drivers.close()
+        await self.syncs.close()
         await self.bus.close()
         await self.history.close()
         await self.hub.history.close()
@@ -89,9 +92,13 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
     dashboards = Dashboards(scheduler, runs, history, ticket_key)
     drivers = SweepDrivers(bus, scheduler, runs, NewsReader(scheduler, history))
 
+    artifacts = Artifacts(history)
+    syncs = Syncs(bus, scheduler, runs, history, artifacts)
+
     def on_record(record: RunRecord) -> None:
         dashboards.see(record)
         drivers.see(record)
+        syncs.see(record)
         last_known.remember(record)
         frames.see(record)
 
@@ -102,11 +109,12 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
         scheduler=scheduler,
         history=history,
         runs=runs,
-        artifacts=Artifacts(history),
+        artifacts=artifacts,
         manifests=Manifests(scheduler, runs, history),
         dashboards=dashboards,
         sweeps=Sweeps(runs, drivers, TrialBooks(history)),
         drivers=drivers,
+        syncs=syncs,
         checkpoints=registry,
         verifier=CheckpointVerifier(registry, settings.runs_dir),
         exporter=CheckpointExporter(registry, runs, history, settings.runs_dir),

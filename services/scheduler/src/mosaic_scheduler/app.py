@@ -12,9 +12,12 @@ from mosaic_scheduler.admission.copies import RunCopies
 from mosaic_scheduler.admission.dashboards import RunDashboards
 from mosaic_scheduler.admission.forks import RunForks
 from mosaic_scheduler.admission.plays import RunPlays
+from mosaic_scheduler.admission.reach import ReachProbe
 from mosaic_scheduler.admission.replays import RunReplays
 from mosaic_scheduler.admission.resumes import RunResumes
 from mosaic_scheduler.admission.sweeps import RunSweeps
+from mosaic_scheduler.admission.syncs import RunSyncs
+from mosaic_scheduler.admission.tracker_look import TrackerLooks
 from mosaic_scheduler.api.changes import RunChanges
 from mosaic_scheduler.api.gpus import GpuReports
 from mosaic_scheduler.api.queue import QueueMoves
@@ -154,9 +157,12 @@ class SchedulerApp:
             settings, executor, ledger, self._gpu_watch, heartbeats, database, events_due
         )
 
+        trackers = TrackerLooks(settings, vault, ReachProbe())
         gpus = GpuSupply(self._gpu_watch, ledger, executor)
         admission = Admission(
-            ContextSource(settings, store, self._catalogue, vault, executor, gpus, dispatcher, bus),
+            ContextSource(
+                settings, store, self._catalogue, vault, executor, gpus, dispatcher, bus, trackers
+            ),
             store,
             views,
             announcer,
@@ -188,6 +194,7 @@ class SchedulerApp:
                 settings.dashboard_idle_s,
             ),
             sweeps,
+            RunSyncs(home, store, self._catalogue, admission, views, vault, executor, trackers),
             RunResumes(home, store, self._catalogue, admission, sweeps),
             self._imports,
             RunChanges(store, views, announcer, self._purge),

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from mosaic_contracts.dashboards import DASHBOARD_IDLE_S
-from mosaic_contracts.tracking import is_proxy
+from mosaic_contracts.tracking import WANDB_ADDRESS, is_proxy
 from mosaic_scheduler.proxy import Proxies, standard
 from mosaic_servicekit.settings import ServiceSettings, default_if_empty
 
@@ -31,6 +31,11 @@ class SchedulerSettings(ServiceSettings):
     """For runs with internet that name no proxy; default: that of this process, as all programs know it."""
     https_proxy: SecretStr | None = Field(default_factory=lambda: standard("HTTPS_PROXY"))
 
+    wandb_base_url: Annotated[str, Field(pattern=r"^https?://[^\s/@]+[^\s@]*$")] = Field(
+        default_factory=lambda: os.environ.get("WANDB_BASE_URL") or WANDB_ADDRESS
+    )
+    """W&B server of runs and syncs that name none; default: `WANDB_BASE_URL` of this process, else W&B's own."""
+
     dashboard_idle_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = DASHBOARD_IDLE_S
     """Seconds without a request after which a TensorBoard ends."""
 
@@ -45,7 +50,9 @@ class SchedulerSettings(ServiceSettings):
     engine_volume: str | None = None
     """Named volume that holds MOSAIC_HOME; default: it is a folder of the engine's host."""
 
-    @field_validator("cpu_limit", "gpu_share_limit", "dashboard_idle_s", mode="before")
+    @field_validator(
+        "cpu_limit", "gpu_share_limit", "dashboard_idle_s", "wandb_base_url", mode="before"
+    )
     @classmethod
     def _empty_is_unset_too(cls, value: object, info: ValidationInfo) -> object:
         return default_if_empty(cls, value, info)

@@ -10,6 +10,7 @@ from mosaic_worker_cleanrl.environment.catalog import list_environments
 from mosaic_worker_cleanrl.environment.extras import TRACKER, extra_of, known_environments
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.schema.document import parameter_schema
+from mosaic_workerkit.sync import can_send
 
 WORKER_ID = "cleanrl"
 SEED = "seed"
@@ -32,13 +33,17 @@ def describe_worker() -> WorkerDescription:
         version=VERSION,
         title="CleanRL",
         summary="Single-file reinforcement-learning algorithms, run as their authors wrote them.",
-        modes=[*(kind.value for kind in MODES), RunKind.IMPORT.value, HYBRID],
+        modes=[*(kind.value for kind in MODES), RunKind.IMPORT.value, *_sync(), HYBRID],
         record_levels=[level.value for level in RecordLevel],
         algorithms=[_describe_script(script) for script in SCRIPTS.values()],
         environments=list_environments(),
         packages=installed_packages(),
         tracking=[WANDB] if TRACKER.is_installed else [],
     )
+
+
+def _sync() -> list[str]:
+    return [RunKind.SYNC.value] if can_send() else []
 
 
 def _describe_script(script: Script) -> Algorithm:

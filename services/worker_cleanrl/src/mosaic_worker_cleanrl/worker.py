@@ -14,7 +14,7 @@ from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_worker_cleanrl.importing.inspect import inspect_file
 from mosaic_worker_cleanrl.launch.training import train_run
 from mosaic_worker_cleanrl.plan import check_run
-from mosaic_workerkit import dashboard
+from mosaic_workerkit import dashboard, sync
 from mosaic_workerkit.entry import TrainContext
 
 
@@ -49,3 +49,7 @@ class CleanrlWorker:
     def dashboard(self, context: TrainContext) -> None:
         """Serve TensorBoard for the runs that the run's spec names."""
         dashboard.serve(context)
+
+    def sync(self, context: TrainContext) -> None:
+        """Send the run that the run's spec names to W&B."""
+        sync.send(context)

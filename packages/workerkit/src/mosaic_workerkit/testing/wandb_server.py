@@ -2,8 +2,7 @@
 
 The requests were logged once from a real wandb 0.31.0 against a local HTTP server: `POST /graphql` with the operations
 in `_ANSWERS`, `POST /files/ENTITY/PROJECT/RUN/file_stream`, and `PUT` of files to the addresses that `CreateRunFiles`
-answers. Operations on artifacts are written from the queries that wandb sends. It keeps what was sent, so that a test
-can compare it, and it fails on request.
+answers. It keeps what was sent, so that a test can compare it, and it fails on request.
 
 Example:
     >>> with WandbServer() as server:
@@ -76,6 +75,8 @@ class WandbServer:
         """API keys of the requests."""
         self.fails_with: int | None = None
         """HTTP status of every answer, e.g. 500; None: it works."""
+        self.held: str | None = None
+        """Operation whose requests wait for `release`; None: none waits."""
         self.stopped: set[str] = set()
         """Runs whose user asked for a stop at the run's page."""
         self.artifacts: dict[str, dict[str, Any]] = {}
@@ -104,6 +105,12 @@ class WandbServer:
         with self.received:
             return self.received.wait_for(holds, timeout_s)
 
+    def release(self) -> None:
+        """Answer what is held."""
+        with self.received:
+            self.held = None
+            self.received.notify_all()
+
     def close(self) -> None:
         """Stop: connections are refused from here on, and those that are open get status 503."""
         self.fails_with = 503
@@ -125,6 +132,7 @@ class WandbServer:
     def answer(self, method: str, path: str, key: str, body: bytes) -> tuple[int, Any]:
         """Take one request and return status and answer."""
         with self.received:
+            self.received.wait_for(lambda: self.held is None or self.held.encode() not in body)
             try:
                 return self._answer(method, unquote(urlsplit(path).path), key, body)
             finally:
@@ -141,7 +149,9 @@ class WandbServer:
             return 401, {"errors": [{"message": "user is not logged in"}]}
         if request:
             make = _ANSWERS.get(operation)
-            return 200, {"data": make(self, request.get("variables") or {}) if make else {}}
+            given = request.get("variables") or {}
+            given = {**given, **(given.get("input") or {})}
+            return 200, {"data": make(self, given) if make else {}}
         if path.startswith("/files/") and path.endswith("/file_stream"):
             return 200, self._take_stream(path.split("/")[4], json.loads(body))
         if method == "PUT" and path.startswith("/storage/run/"):
@@ -190,6 +200,16 @@ class WandbServer:
         }
         return {"upsertBucket": {"bucket": bucket, "inserted": is_new}}
 
+    def resume_status(self, given: _Variables) -> dict[str, Any]:
+        """How much there is of a run."""
+        run = self.runs.get(given["name"])
+        if run is None or (run.project, run.entity) != (
+            given["project"],
+            given["entity"] or ENTITY,
+        ):
+            return {"model": None}
+        return {"model": {"bucket": {"historyLineCount": len(run.history)}}}
+
     def create_files(self, given: _Variables) -> dict[str, Any]:
         """Say where files of a run are sent to."""
         run_id = given["run"]
@@ -200,11 +220,16 @@ class WandbServer:
         return {"createRunFiles": {"runID": run_id, "uploadHeaders": [], "files": files}}
 
     def create_artifact(self, given: _Variables) -> dict[str, Any]:
-        """Make an artifact, which is committed later."""
-        artifact_id = f"artifact-{len(self.artifacts) + 1}"
-        self.artifacts[artifact_id] = {**given, "state": "PENDING"}
+        """Make an artifact, which is committed later. One with this digest that its collection has is that one."""
+        same = [
+            name
+            for name, known in self.artifacts.items()
+            if all(known[part] == given[part] for part in ("artifactCollectionName", "digest"))
+        ]
+        artifact_id = same[0] if same else f"artifact-{len(self.artifacts) + 1}"
+        known = self.artifacts.setdefault(artifact_id, {**given, "state": "PENDING"})
         sequence = {"id": "U2VxdWVuY2U=", "latestArtifact": None}
-        artifact = {"id": artifact_id, "state": "PENDING", "artifactSequence": sequence}
+        artifact = {"id": artifact_id, "state": known["state"], "artifactSequence": sequence}
         return {"createArtifact": {"artifact": artifact}}
 
     def create_manifest(self, given: _Variables) -> dict[str, Any]:
@@ -283,6 +308,7 @@ _ANSWERS: dict[str, Callable[[WandbServer, _Variables], dict[str, Any]]] = {
         }
     },
     "UpsertBucket": WandbServer.upsert_run,
+    "RunResumeStatus": WandbServer.resume_status,
     "OrganizationCoreWeaveOrganizationID": lambda _, __: {"entity": {"organization": None}},
     "ServerFeaturesQuery": lambda _, __: {"serverInfo": {"features": []}},
     "CreateRunFiles": WandbServer.create_files,

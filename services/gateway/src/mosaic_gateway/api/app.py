@@ -18,6 +18,7 @@ from mosaic_gateway.api import (
     secrets,
     stack,
     sweeps,
+    syncs,
     telemetry,
     tickets,
 )
@@ -71,7 +72,7 @@ def create_app(services: Services, token: str, connections: Connections | None =
     install_problem_handlers(app)
     app.include_router(stack.probes)
     api = APIRouter(prefix=PREFIX)
-    runs_and_files = (runs, replays, dashboards, sweeps, telemetry, files, checkpoints)
+    runs_and_files = (runs, replays, dashboards, sweeps, syncs, telemetry, files, checkpoints)
     for routes in (stack, *runs_and_files, secrets, tickets):
         api.include_router(routes.router)
     api.add_api_websocket_route("/live", live)

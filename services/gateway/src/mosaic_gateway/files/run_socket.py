@@ -3,7 +3,7 @@
 import os
 import ssl
 import stat
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
@@ -37,16 +37,34 @@ def socket_name(run_dir: Path, socket: str) -> Iterator[str]:
         os.close(found)
 
 
-async def ask(run_dir: Path, socket: str, method: str, path: str, body: bytes) -> bytes:
+async def ask(
+    run_dir: Path,
+    socket: str,
+    method: str,
+    path: str,
+    body: bytes | AsyncIterator[bytes],
+    *,
+    size: int | None = None,
+) -> bytes:
     """Send one request of the gateway's own, and return the body of the answer.
+
+    Args:
+        run_dir: folder of the run.
+        socket: the socket's path in the folder.
+        method: of the request.
+        path: of the request, with its query.
+        body: of the request.
+        size: bytes of the body, where it comes in parts.
 
     Raises:
         httpx.HTTPError: nobody answers, or the answer is an error.
         OSError: there is no socket.
     """
+    headers = {} if size is None else {"Content-Length": str(size)}
     with socket_name(run_dir, socket) as name:
         transport = httpx.AsyncHTTPTransport(uds=name, verify=NO_TLS)
         async with httpx.AsyncClient(transport=transport, timeout=TIMEOUT) as client:
-            answer = await client.request(method, f"http://run{path}", content=body)
+            url = f"http://run{path}"
+            answer = await client.request(method, url, content=body, headers=headers)
             answer.raise_for_status()
             return answer.content

@@ -26,6 +26,7 @@ _TITLES = {
     "secrets": "Secrets",
     "restart": "After a shutdown",
     "tracking": "Tracking",
+    "reach": "W&B",
     "xmpp": "XMPP",
     "sweep": "Sweep",
     "plan": "The worker's plan",

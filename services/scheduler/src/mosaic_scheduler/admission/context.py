@@ -26,6 +26,7 @@ from mosaic_scheduler.admission import plan
 from mosaic_scheduler.admission.branches import BranchLook, look_at_branch
 from mosaic_scheduler.admission.check import MAX_FINDINGS, Check, from_finding, wrong
 from mosaic_scheduler.admission.inputs import InputResolution
+from mosaic_scheduler.admission.tracker_look import ReachLook, TrackerLooks
 from mosaic_scheduler.admission.trial_specs import trial_specs
 from mosaic_scheduler.errors import EngineUnavailable, XmppUnavailable
 from mosaic_scheduler.events.episodes import RecordedEpisodes
@@ -100,6 +101,8 @@ class Context:
     disk: DiskSpace
     branch: BranchLook = field(default_factory=BranchLook)
     """The recorded episode at which the run begins."""
+    reach: ReachLook | None = None
+    """The server of its tracker; None: it sends nothing while it runs."""
     sweep: "SweepLook" = field(default_factory=lambda: SweepLook())
     """What the runs of a sweep's trials would be."""
 
@@ -148,6 +151,7 @@ class ContextSource:
         gpus: GpuSupply,
         dispatcher: Dispatcher,
         bus: Bus,
+        trackers: TrackerLooks,
     ) -> None:
         self._settings = settings
         self._store = store
@@ -159,6 +163,7 @@ class ContextSource:
         self._dispatcher = dispatcher
         self._bus = bus
         self._episodes = RecordedEpisodes(bus)
+        self._trackers = trackers
 
     @property
     def uses_images(self) -> bool:
@@ -193,6 +198,7 @@ class ContextSource:
             disk=await self.disk(),
             branch=branch,
             sweep=await self._look_at_sweep(spec),
+            reach=await self._trackers.look(spec, description),
         )
 
     async def _look_at_sweep(self, spec: RunSpec) -> SweepLook:
@@ -249,7 +255,8 @@ class ContextSource:
 
     async def ask_worker(self, context: Context) -> CheckReport:
         """The worker's plan, and all that needs consent, by the spec or by the worker."""
-        return await self._ask(context.worker, context.spec, context.description)
+        report = await self._ask(context.worker, context.spec, context.description)
+        return plan.with_reach(report, context.reach.fault if context.reach else "")
 
     async def launch_plan(self, context: Context) -> PlacementPlan | None:
         """What would be started; None: the engine went away since its worker answered."""
@@ -260,7 +267,7 @@ class ContextSource:
             worker.command,
             worker.manifest.image,
             talks=context.xmpp.agents > 0,
-            proxies=self._settings.proxies,
+            proxies=self._settings.proxies.of_run(context.spec, context.description),
         )
         try:
             return await self._executor.plan(launch_spec)

@@ -66,6 +66,8 @@ def _check_levels(spec: RunSpec, description: WorkerDescription) -> list[Check]:
         return [_sweep_elsewhere(spec)]
     if spec.kind is RunKind.DASHBOARD or spec.dashboard is not None:
         return [_dashboard_elsewhere(spec)]
+    if spec.kind is RunKind.SYNC or spec.sync is not None:
+        return [_sync_elsewhere(spec)]
     findings: list[Check] = []
     if spec.record not in description.record_levels:
         message = f"must be one of {', '.join(description.record_levels)} for this worker"
@@ -115,6 +117,16 @@ def _sweep_elsewhere(spec: RunSpec) -> Check:
     if spec.sweep is None:
         message = "a run of kind sweep needs `sweep`: use `./mosaic sweep FILE` (POST /sweeps)"
     return wrong("kind" if spec.sweep is None else "sweep", message, ProblemCode.SPEC_INVALID)
+
+
+def _sync_elsewhere(spec: RunSpec) -> Check:
+    """A sync is made of an ended run, and takes a consent of its own."""
+    message = (
+        "a sync is not submitted as a spec: use `./mosaic wandb sync RUN` (POST /runs/{id}/syncs), which shows what "
+        "would be sent"
+    )
+    where = "kind" if spec.kind is RunKind.SYNC else "sync"
+    return wrong(where, message, ProblemCode.SPEC_INVALID)
 
 
 def _check_environment(spec: RunSpec, description: WorkerDescription) -> list[Check]:

@@ -32,6 +32,17 @@ def with_needs(spec: RunSpec, report: CheckReport) -> CheckReport:
     return report.model_copy(update={"needs": [*report.needs, INTERNET_NEED]})
 
 
+def with_reach(report: CheckReport, fault: str) -> CheckReport:
+    """The report with what the user is to know before a start: its tracker cannot be used now, and why."""
+    if not fault:
+        return report
+    need = (
+        f"a start although W&B cannot be used now: {fault}. The run trains all the same; what W&B does not get stays "
+        "in the run's folder, and `./mosaic wandb sync` sends it later"
+    )
+    return report.model_copy(update={"needs": [*report.needs, need]})
+
+
 def digest_of(report: CheckReport) -> str:
     """Names exactly this plan with these needs: another plan takes another consent."""
     shown = report.model_dump(mode="json", include={"plan", "needs"})

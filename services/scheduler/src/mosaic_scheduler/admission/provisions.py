@@ -25,6 +25,7 @@ from mosaic_scheduler.admission.check import (
     wrong,
 )
 from mosaic_scheduler.admission.context import Context
+from mosaic_scheduler.admission.tracker_look import ReachLook
 from mosaic_scheduler.runs.resumption import start_parameter
 
 _KEY_TODO = f"Paste it in the window's section of W&B, or `./mosaic secret set {WANDB_SECRET}`"
@@ -47,7 +48,37 @@ def check_secrets(context: Context) -> list[Check]:
 def check_tracking(context: Context) -> list[Check]:
     """Whether a run that an external tracker is to follow has a key for it, and no password in an address."""
     names = _tracking_parameters(context.spec, context.description)
-    return [*_proxy_refusals(context.spec, names), *_key_check(context, names)]
+    return [
+        *_proxy_refusals(context.spec, names),
+        *_internet_refusal(context, names),
+        *_key_check(context, names),
+        *reach_check(context.reach),
+    ]
+
+
+def reach_check(look: ReachLook | None) -> list[Check]:
+    """Whether the tracker's server answers; nothing is said where it was not asked."""
+    if look is None:
+        return []
+    if not look.fault:
+        return [passed("reach", f"{look.address} answers.")]
+    todo = "Correct that; or agree that the run starts without it; or track offline."
+    return [warned("reach", f"Not usable now: {look.fault}.", todo)]
+
+
+def _internet_refusal(context: Context, names: dict[str, str]) -> list[Check]:
+    """Nothing goes to a tracker's server without the consent that `internet` takes."""
+    spec = context.spec
+    is_online = spec.parameters.get(names.get(TrackingRole.TRACK, "")) and not is_offline(
+        spec.parameters, names
+    )
+    if not is_online or spec.internet:
+        return []
+    message = (
+        "online tracking sends data to another machine: set `internet` to true, which takes your consent, or track "
+        "offline"
+    )
+    return [wrong("internet", message, ProblemCode.SPEC_INVALID)]
 
 
 def _proxy_refusals(spec: RunSpec, names: dict[str, str]) -> list[Check]:

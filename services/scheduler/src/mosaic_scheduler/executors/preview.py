@@ -25,7 +25,10 @@ def preview_launch(
     talks: bool,
     proxies: Proxies,
 ) -> LaunchSpec:
-    """A launch spec without anything that only a run has: id, lease, credentials, values of secrets."""
+    """A launch spec without anything that only a run has: id, lease, credentials, values of secrets.
+
+    `proxies`: of this run.
+    """
     grant = None
     if spec.gpus:
         devices = [_LEASED] * spec.gpus
@@ -39,7 +42,7 @@ def preview_launch(
         broker_url="",
         write_creds=None,
         secrets={name: SecretStr("") for name in secrets_of(spec, proxies)},
-        environment=proxies.variables() if spec.internet else {},
+        environment=proxies.variables(),
         xmpp=_TALKS if talks else None,
         grant=grant,
         image=image,
@@ -48,7 +51,7 @@ def preview_launch(
 
 def secrets_of(spec: RunSpec, proxies: Proxies) -> list[str]:
     """Names of what the run is given as secrets: what it asks for, and the stack's proxies that are some."""
-    return list(dict.fromkeys([*spec.secrets, *(proxies.secrets() if spec.internet else ())]))
+    return list(dict.fromkeys([*spec.secrets, *proxies.secrets()]))
 
 
 def plan_of(

@@ -1,4 +1,4 @@
-"""Decide which runs start outside the queue: replays, plays, dashboards and sweeps. Pure.
+"""Decide which runs start outside the queue: replays, plays, dashboards, sweeps and syncs. Pure.
 
 Somebody waits for such a run, so that it does not wait behind trainings for cores. A few of each kind run at once, in
 addition to everything else. A play that asks for GPUs has its place in the queue.
@@ -9,6 +9,7 @@ from typing import Final
 
 from mosaic_contracts.dashboards import MAX_DASHBOARDS
 from mosaic_contracts.spec import RunKind, RunSpec
+from mosaic_contracts.syncs import MAX_SYNCS
 from mosaic_scheduler.queue.plan import HELD, SENDING, QueueEntry, QueuePlace
 
 MAX_REPLAYS = 6
@@ -22,6 +23,7 @@ OUTSIDE: Final = {
     RunKind.PLAY: MAX_PLAYS,
     RunKind.DASHBOARD: MAX_DASHBOARDS,
     RunKind.SWEEP: MAX_SWEEPS,
+    RunKind.SYNC: MAX_SYNCS,
 }
 """Kinds of runs that start outside the queue, and how many of each kind run at once."""
 _BEHIND = {
@@ -31,6 +33,7 @@ _BEHIND = {
     RunKind.DASHBOARD: f"behind other TensorBoards, of which {MAX_DASHBOARDS} run at once and all are in use; "
     "`./mosaic tensorboard RUN --stop` stops one",
     RunKind.SWEEP: f"behind other sweeps, of which {MAX_SWEEPS} run at once (`./mosaic sweep list`)",
+    RunKind.SYNC: f"behind other syncs, of which {MAX_SYNCS} run at once",
 }
 
 

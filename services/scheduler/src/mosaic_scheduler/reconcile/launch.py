@@ -20,7 +20,6 @@ from mosaic_scheduler.executors.access import XmppLogin
 from mosaic_scheduler.executors.inputs import study_of
 from mosaic_scheduler.executors.protocol import AttemptRef, LaunchSpec
 from mosaic_scheduler.gpus.lease import LeaseStore
-from mosaic_scheduler.proxy import Proxies
 from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.resumption import inputs_of_attempt, resume_point
 from mosaic_scheduler.secrets import SecretVault
@@ -71,7 +70,7 @@ class LaunchBuilder:
         is_derived = record.spec.kind.is_derived
         # A replay takes its actions from the record: it needs no policy and talks to nobody.
         spec, inputs = (record.spec, []) if is_derived else inputs_of_attempt(record, description)
-        proxies = self._settings.proxies if record.spec.internet else Proxies()
+        proxies = self._settings.proxies.of_run(record.spec, description)
         secrets = await asyncio.to_thread(self._reveal, record.spec.secrets)
         return LaunchSpec(
             ref=ref,

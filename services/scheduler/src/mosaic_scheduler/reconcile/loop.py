@@ -38,10 +38,12 @@ from mosaic_scheduler.reconcile.facts import FactSource
 from mosaic_scheduler.reconcile.launch import LaunchBuilder
 from mosaic_scheduler.reconcile.left_trials import left_trials
 from mosaic_scheduler.reconcile.replay_records import ReplayRecords
+from mosaic_scheduler.reconcile.sync_result import sent_facts
 from mosaic_scheduler.reconcile.takeover import Takeover
 from mosaic_scheduler.runs import outcome
 from mosaic_scheduler.runs.end_time import LATE_S, EndTime
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
+from mosaic_scheduler.runs.outbox import RunFact
 from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
@@ -288,6 +290,7 @@ class Reconciler:
             message += _FROM_TRACES
         ended = await self._write(
             record,
+            sent=await self._sent(record, action.state),
             state=action.state,
             end=action.end.model_copy(update={"last_lines": lines, "message": message}),
             ended_at=end_time.at,
@@ -311,6 +314,13 @@ class Reconciler:
             self.revocation.add(record.run_id)
         # Its cores are free: a run that waits for them must not wait for the tick.
         self.wake.set()
+
+    async def _sent(self, record: RunRecord, state: RunState) -> list[RunFact]:
+        """What a sync that has succeeded found out of the run that it sent."""
+        if record.spec.sync is None or state is not RunState.SUCCEEDED:
+            return []
+        folder = self.executor.folder(AttemptRef(record.run_id, record.attempt))
+        return await asyncio.to_thread(sent_facts, folder)
 
     async def _withdraw(self, ref: AttemptRef) -> None:
         """Delete what an attempt had for its lifetime: before its end is written, so that a kill skips nothing."""
@@ -402,9 +412,10 @@ class Reconciler:
         record: RunRecord,
         outbox_left: bool = False,
         grant: GpuGrant | None = None,
+        sent: Sequence[RunFact] = (),
         **changes: object,
     ) -> RunRecord | None:
-        changed = await self.store.write(record, outbox_left, grant, **changes)
+        changed = await self.store.write(record, outbox_left, grant, sent, **changes)
         if changed is None:
             self.wake.set()  # somebody else wrote: look again
             return None

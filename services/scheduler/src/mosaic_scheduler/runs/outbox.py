@@ -71,6 +71,17 @@ def append_facts(
         _append(connection, record.run_id, record.attempt, fact.type, fact.data, type=fact.type)
 
 
+def append_facts_of(connection: sqlite3.Connection, run_id: str, facts: Sequence[RunFact]) -> None:
+    """Note facts of an ended run that another run found out. Inside the transaction of that run's end."""
+    row = connection.execute(
+        "SELECT json_extract(record, '$.attempt') FROM runs WHERE run_id = ? AND purge_at IS NULL",
+        (run_id,),
+    ).fetchone()
+    if row is not None:  # else it was deleted meanwhile
+        for fact in facts:
+            _append(connection, run_id, int(row[0]), fact.type, fact.data, type=fact.type)
+
+
 def append(connection: sqlite3.Connection, record: RunRecord) -> None:
     """Note the state of `record` as an event. Inside the transaction of its state."""
     end = record.end

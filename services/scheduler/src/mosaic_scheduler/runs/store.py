@@ -129,13 +129,15 @@ class RunStore:
         old: RunRecord,
         outbox_left: bool = False,
         grant: GpuGrant | None = None,
+        sent: Sequence[RunFact] = (),
         **changes: object,
     ) -> RunRecord | None:
         """Change a run. Return the new record, or None when `old` is stale and nothing was written.
 
         A change of state writes its lifecycle event in the same transaction. With the end of an attempt
         `outbox_left` says whether the shipper has something left; `telemetry_pending` follows from that. The
-        devices of `grant` are taken in the same transaction, all of them or, with the rest, none.
+        devices of `grant` are taken in the same transaction, all of them or, with the rest, none. `sent`: facts of the
+        run that a sync has sent.
 
         Raises:
             RunTransitionInvalid: the state machine does not have this transition.
@@ -147,7 +149,7 @@ class RunStore:
             # The event that reports the end is not in the store yet.
             pending = new.state.is_final or outbox_left
             new = new.model_copy(update={"telemetry_pending": pending})
-        if not await self._database.call(_update, old, new, outbox_left, grant):
+        if not await self._database.call(_update, old, new, outbox_left, grant, sent):
             get_log().info(
                 "run.write_stale",
                 run_id=old.run_id,
@@ -219,10 +221,14 @@ def _update(
     new: RunRecord,
     outbox_left: bool,
     grant: GpuGrant | None,
+    sent: Sequence[RunFact] = (),
 ) -> bool:
     try:
         with transaction(connection):
-            return _update_within(connection, old, new, outbox_left, grant)
+            is_written = _update_within(connection, old, new, outbox_left, grant)
+            if is_written and new.spec.sync is not None:
+                outbox.append_facts_of(connection, new.spec.sync.run_id, sent)
+            return is_written
     except LeaseTaken as error:
         get_log().info("lease.taken", run_id=old.run_id, device=str(error))
         return False

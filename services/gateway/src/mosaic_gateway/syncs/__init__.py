@@ -1,0 +1,1 @@
+"""Sends ended runs to W&B, by runs of kind `sync`."""
