@@ -84,14 +84,14 @@ def test_news_that_come_twice_count_once(tmp_path: Path) -> None:
 def test_pruned_trials_stop_their_runs(tmp_path: Path, pruner: str) -> None:
     """A trial that is pruned stops its runs, and ends when they have."""
     spec = sweep_spec(
-        pruner={"name": pruner, "min_steps": 100, "startup_trials": 2}, budget={"trials": 20}
+        pruner={"name": pruner, "min_steps": 100, "startup_trials": 2}, budget={"trials": 12}
     )
     swept, driver = Swept(tmp_path, spec), Driver(pace=100)
     swept.drive(driver)
     states = Counter(swept.states())
     assert states[TrialState.PRUNED] > 0
     assert states[TrialState.COMPLETE] > 0
-    assert sum(states.values()) == 20
+    assert sum(states.values()) == 12
     for number, record in swept.records().items():
         run = driver.runs[f"{number}/CartPole-v1/1"]
         assert run.state == ("cancelled" if record.state is TrialState.PRUNED else "succeeded")
@@ -236,13 +236,13 @@ def test_the_importance_of_parameters(tmp_path: Path) -> None:
     """The parameter that decides has nearly all of it."""
     spec = sweep_spec(
         parameters={name: {"type": "float", "low": 0, "high": 1} for name in "xyz"},
-        budget={"trials": 30},
+        budget={"trials": 20},
         parallel=10,
     )
     swept = Swept(tmp_path, spec)
     swept.drive(Driver(pace=STEPS))
     swept.sweep.close(30)
     (event,) = of_type(read_events(tmp_path), "sweep.importance")
-    assert event["data"]["trials"] == 30
+    assert event["data"]["trials"] == 20
     assert event["data"]["importances"]["x"] > 0.7
     swept.close()

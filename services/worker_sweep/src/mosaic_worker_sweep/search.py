@@ -29,6 +29,7 @@ _REPORTS = 20
 _FIRST_STEP = 1_000
 """Step of the first report of a trial whose number of steps is not known; each further one is at twice the step."""
 _DOUBLINGS = 40
+_WITH_RUNGS = (PrunerName.ASHA, PrunerName.HYPERBAND)
 
 
 class BudgetedGrid(GridSampler):
@@ -108,9 +109,24 @@ def report_steps(pruner: Pruner, steps: int | None) -> list[int]:
     else:
         found = {max(steps * part // _REPORTS, 1) for part in range(1, _REPORTS + 1)} | {first}
     last = max(found) if steps is None else steps
-    if pruner.name in (PrunerName.ASHA, PrunerName.HYPERBAND):
-        rung = first
-        while rung <= last:
-            found.add(rung)
-            rung *= pruner.reduction
+    if pruner.name in _WITH_RUNGS:
+        found.update(_rungs(pruner, first, last))
     return sorted(step for step in found if step <= last)
+
+
+def pruning_steps(pruner: Pruner, steps: int | None) -> frozenset[int]:
+    """Those of `report_steps` at which the pruner decides."""
+    if pruner.name is PrunerName.NONE:
+        return frozenset()
+    reports, first = report_steps(pruner, steps), first_step(pruner, steps)
+    if pruner.name in _WITH_RUNGS:
+        return frozenset(_rungs(pruner, first, reports[-1]))
+    return frozenset(step for step in reports if step >= first)
+
+
+def _rungs(pruner: Pruner, first: int, last: int) -> list[int]:
+    found = []
+    while first <= last:
+        found.append(first)
+        first *= pruner.reduction
+    return found

@@ -56,7 +56,8 @@ class StudyFile:
     """
 
     def __init__(self, sweep: SweepSpec, sweep_id: str, name: str, steps: int | None) -> None:
-        self._sweep, self._sweep_id = sweep, sweep_id
+        self._sweep = sweep
+        self._is_synced = False
         warnings.simplefilter("ignore", ExperimentalWarning)  # TPE's groups
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         _copy_earlier()
@@ -121,6 +122,7 @@ class StudyFile:
 
     def begin(self) -> LiveTrial:
         """Begin a trial: its parameters and the keys of its runs are in the file when this returns."""
+        self._is_synced = False
         if not self._waiting and self._started < len(self._sweep.start_with):
             given = self._sweep.start_with[self._started]
             self._study.enqueue_trial(
@@ -140,30 +142,35 @@ class StudyFile:
 
     def keep_runs(self, trial: LiveTrial) -> None:
         """Write the ids of a trial's runs."""
+        self._is_synced = False
         trial.handle.set_user_attr(RUNS, {key: run.run_id for key, run in trial.runs.items()})
 
     def keep_verdict(self, trial: LiveTrial) -> None:
         """Write how a trial ends whose runs go on, so that it does not go on after a restart."""
         if trial.verdict is None:
             raise ValueError("the trial has no verdict")
+        self._is_synced = False
         trial.handle.set_user_attr(STATE, trial.verdict.state.value)
         trial.handle.set_user_attr(REASON, trial.verdict.reason)
 
     def keep_steps(self, trial: LiveTrial) -> None:
         """Write the environment steps of a trial whose runs have ended."""
+        self._is_synced = False
         trial.handle.set_user_attr(STEPS, trial.steps)
 
-    def report(self, trial: LiveTrial, value: float, step: int) -> bool:
-        """Write the value of a trial at a step, and return whether it is to be pruned."""
+    def report(self, trial: LiveTrial, value: float, step: int) -> None:
+        """Write the value of a trial at a step."""
+        self._is_synced = False
         trial.handle.report(value, step)
-        return trial.handle.should_prune()
 
     def should_prune(self, trial: LiveTrial) -> bool:
-        """Return whether a trial is to be pruned for what was reported before."""
+        """Return whether a trial is to be pruned for what was reported last."""
+        self._is_synced = False
         return trial.handle.should_prune()
 
     def end(self, trial: LiveTrial, values: list[float] | None) -> None:
         """End a trial. Without values it ends as its verdict says."""
+        self._is_synced = False
         if values is not None:
             self._study.tell(trial.handle, values)
         elif trial.verdict is not None and trial.verdict.state is TrialState.PRUNED:
@@ -173,6 +180,9 @@ class StudyFile:
 
     def sync(self) -> None:
         """Have the disk hold what was written. A commit survives a kill without that, and a power cut with it."""
+        if self._is_synced:
+            return
+        self._is_synced = True
         with suppress(FileNotFoundError):  # nothing was written since the log was put into the file
             log = os.open(f"{STUDY_FILE}-wal", os.O_RDONLY | os.O_CLOEXEC)
             try:

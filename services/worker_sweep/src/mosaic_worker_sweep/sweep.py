@@ -19,7 +19,7 @@ from mosaic_contracts.sweeps import SamplerName, SweepSpec, TrialState
 from mosaic_worker_sweep.importance import ImportanceEstimator
 from mosaic_worker_sweep.objective import ObjectiveMissing
 from mosaic_worker_sweep.recording import SweepRecorder, say
-from mosaic_worker_sweep.search import report_steps
+from mosaic_worker_sweep.search import pruning_steps, report_steps
 from mosaic_worker_sweep.space import grid_size
 from mosaic_worker_sweep.study import StudyFile
 from mosaic_worker_sweep.trial import LiveTrial, RunOfTrial, TrialEnd
@@ -63,6 +63,7 @@ class Sweep:
         self._study, self._recorder, self._clock = study, recorder, clock
         self._began = self._kept = clock()
         self._report_steps = report_steps(spec.pruner, steps_of(spec))
+        self._pruning_steps = pruning_steps(spec.pruner, steps_of(spec))
         self.is_stopping = False
         """Whether no further trial starts because a user stopped the sweep."""
         self._first_reasons: list[str] | None = []
@@ -73,8 +74,7 @@ class Sweep:
         self._live: dict[int, LiveTrial] = {trial.number: trial for trial in study.resume_running()}
         for live in self._live.values():
             recorder.going(live)
-            if live.is_stale and live.last_reported:
-                self._check_pruning(live, study.should_prune(live))
+            self._check_pruning(live)
 
     @property
     def is_over(self) -> bool:
@@ -198,17 +198,19 @@ class Sweep:
             if value is None:
                 continue
             trial.last_reported, trial.value = step, value
-            self._check_pruning(trial, self._study.report(trial, value, step))
+            self._study.report(trial, value, step)
+            self._check_pruning(trial)
             if trial.verdict is not None:
                 return
 
-    def _check_pruning(self, trial: LiveTrial, should_prune: bool) -> None:
-        """Prune the trial unless its runs have ended, for then its whole result is known."""
+    def _check_pruning(self, trial: LiveTrial) -> None:
+        """Ask the pruner where it decides. A trial whose runs have ended is not pruned: its whole result is known."""
+        if trial.verdict is not None or trial.last_reported not in self._pruning_steps:
+            return
         has_ended = all(run.has_ended for run in trial.runs.values())
-        if should_prune and trial.verdict is None and not has_ended:
-            words = (
-                f"{self._spec.pruner.name.value}: {trial.value:.6g} at step {trial.last_reported:,}"
-            )
+        if self._study.should_prune(trial) and not has_ended:
+            name, step = self._spec.pruner.name.value, trial.last_reported
+            words = f"{name}: {trial.value:.6g} at step {step:,}"
             self._decide(trial, TrialEnd(TrialState.PRUNED, words))
 
     def _decide(self, trial: LiveTrial, verdict: TrialEnd) -> None:
