@@ -18,7 +18,9 @@ from mosaic_workerkit.testing.recorded import RUN_ID, of_type, open_context, rea
 class Swept:
     """A sweep, and what it recorded. Another one of the same folder goes on with its study."""
 
-    def __init__(self, folder: Path, spec: dict[str, Any], **more: Any) -> None:
+    def __init__(
+        self, folder: Path, spec: dict[str, Any], sweep_id: str = RUN_ID, **more: Any
+    ) -> None:
         folder.mkdir(exist_ok=True)
         os.chdir(folder)
         self.folder = folder
@@ -29,9 +31,9 @@ class Swept:
         self.context = open_context(folder)
         self.context.record_config({}, {})
         self.spec = SweepSpec.model_validate(spec)
-        self.study = StudyFile(self.spec, RUN_ID, "a sweep", steps_of(self.spec))
+        self.study = StudyFile(self.spec, sweep_id, "a sweep", steps_of(self.spec))
         self.recorder = SweepRecorder(self.context, self.spec, trials_of(self.spec))
-        self.sweep = Sweep(self.spec, RUN_ID, "a sweep", self.study, self.recorder, **more)
+        self.sweep = Sweep(self.spec, sweep_id, "a sweep", self.study, self.recorder, **more)
 
     def drive(
         self, driver: Driver, until: Callable[[SweepOrders], bool] = lambda orders: orders.is_over

@@ -9,6 +9,7 @@ import pytest
 from tests.driving import METRIC, STEPS, Driver, sweep_spec
 from tests.sweeping import Swept
 
+from mosaic_contracts.sweep_exchange import SweepOrders
 from mosaic_contracts.sweeps import STUDY_FILE, TrialState
 from mosaic_worker_sweep.sweep import SweepHopeless
 from mosaic_workerkit.testing.recorded import of_type, read_events
@@ -188,6 +189,58 @@ def test_budgets_and_stops(tmp_path: Path) -> None:
     swept.drive(driver)
     assert swept.states() == [TrialState.STOPPED] * 2
     swept.close()
+
+
+def test_a_sweep_goes_on_with_the_study_of_another(tmp_path: Path) -> None:
+    """What was stopped or crashed is tried again, what ran is begun again, and all else counts."""
+    swept, driver = Swept(tmp_path / "first", sweep_spec()), Driver()
+    swept.drive(driver, until=lambda orders: {f.key[0] for f in orders.follow} == {"2", "3"})
+    driver.runs["2/CartPole-v1/1"].state = "crashed"
+    swept.drive(driver, until=lambda orders: {f.key[0] for f in orders.follow} == {"3", "4"})
+    parameters = {number: each.parameters for number, each in swept.records().items()}
+    values = [swept.records()[number].values for number in (0, 1)]
+    swept.close()
+    for name in ("study.db", "study.db-wal"):
+        given = tmp_path / "second" / "inputs" / "study"
+        given.mkdir(parents=True, exist_ok=True)
+        (given / name).write_bytes((tmp_path / "first" / "study" / name).read_bytes())
+    other = "01ARZ3NDEKTSV4RRFFQ69G5FAW"
+    again, driver = Swept(tmp_path / "second", sweep_spec(), sweep_id=other), Driver()
+    again.drive(driver)
+    complete, crashed = TrialState.COMPLETE, TrialState.CRASHED
+    assert again.states() == [complete, complete, crashed, *[complete] * 4]
+    records = again.records()
+    assert [records[number].values for number in (0, 1)] == values
+    assert records[5].parameters == parameters[2]
+    assert [records[number].parameters for number in (3, 4)] == [parameters[3], parameters[4]]
+    assert sorted(driver.submitted) == [f"{number}/CartPole-v1/1" for number in (3, 4, 5, 6)]
+    assert (again.recorder.ended, again.recorder.completed) == (6, 6)
+    again.close()
+
+
+def test_a_sweep_that_was_interrupted_tries_again_what_it_stopped(tmp_path: Path) -> None:
+    """SIGTERM of a shutdown stops the trials; the next process in the folder begins them once more."""
+    swept, driver = Swept(tmp_path, sweep_spec()), Driver()
+    swept.drive(driver, until=lambda orders: len(orders.follow) == 2)
+    driver.runs["0/CartPole-v1/1"].state = "interrupted"
+    swept.sweep.stop(let_finish=False)
+    driver.orders = SweepOrders(
+        follow=[each for each in driver.orders.follow if each.key[0] == "0"]
+    )
+    swept.sweep.exchange(driver.news())
+    assert swept.states() == [TrialState.STOPPED, TrialState.RUNNING]
+    swept.close()
+    again = Swept(tmp_path, sweep_spec())
+    again.drive(driver)
+    stopped = [TrialState.STOPPED] * 2
+    assert again.states() == [*stopped, *[TrialState.COMPLETE] * 6]
+    first, second = (again.records()[number].parameters for number in (0, 1))
+    assert {str(again.records()[number].parameters) for number in (2, 3)} == {
+        str(first),
+        str(second),
+    }
+    assert again.recorder.ended == 6
+    again.close()
 
 
 @pytest.mark.parametrize("name", ["tpe", "cmaes", "nsga2", "grid"])

@@ -8,3 +8,6 @@ REASON = "reason"
 """Why it ends so."""
 STEPS = "steps"
 """Environment steps of its runs together, once it has ended."""
+
+SWEEP_STOPPED = "The sweep was stopped."
+"""`REASON` of a trial that was stopped with the sweep. Where the sweep goes on, it is tried again."""

@@ -36,7 +36,7 @@ class SweepRecorder:
         self._objectives = sweep.objectives
         self._total = total
         self.ended = 0
-        """Number of trials that have ended."""
+        """Number of trials that have ended and were not tried again."""
         self.completed = 0
         self.steps = 0
         """Environment steps of the trials that have ended."""
@@ -48,11 +48,20 @@ class SweepRecorder:
         state = TrialState.STALE if trial.is_stale else TrialState.RUNNING
         self._record(_live_record(trial, state))
 
-    def known(self, trial: FrozenTrial, parameters: dict[str, SweepValue]) -> None:
-        """Record a trial that ended before this process began, since its record may be lost or another run's."""
+    def known(
+        self, trial: FrozenTrial, parameters: dict[str, SweepValue], *, is_tried_again: bool
+    ) -> None:
+        """Record a trial that ended before this process began, since its record may be lost or another run's.
+
+        Args:
+            trial: of the study.
+            parameters: that its runs got.
+            is_tried_again: whether there is another trial in its place, so that it does not count.
+        """
         record = _stored_record(trial, parameters)
         self._record(record)
         self._count(record)
+        self.ended -= is_tried_again
 
     def end(self, trial: LiveTrial, verdict: TrialEnd, values: list[float] | None) -> None:
         """Record the end of a trial, which is now."""
@@ -65,6 +74,10 @@ class SweepRecorder:
             self._telemetry.metric("sweep/best_value", self.ended, self.best.values[0])
         self._telemetry.progress(self.ended, self._total)
         say(_describe(record, is_best))
+
+    def tried_again(self) -> None:
+        """Count the trial that ended last no more."""
+        self.ended -= 1
 
     def importance(self, importance: ParameterImportance) -> None:
         """Record the importance of the parameters."""

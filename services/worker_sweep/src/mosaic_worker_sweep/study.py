@@ -21,7 +21,7 @@ from optuna.trial import FrozenTrial
 from optuna.trial import TrialState as StudyState
 
 from mosaic_contracts.sweeps import STUDY_FILE, STUDY_INPUT, SweepSpec, SweepValue, TrialState
-from mosaic_worker_sweep.attributes import REASON, RUNS, STATE, STEPS
+from mosaic_worker_sweep.attributes import REASON, RUNS, STATE, STEPS, SWEEP_STOPPED
 from mosaic_worker_sweep.search import make_pruner, make_sampler
 from mosaic_worker_sweep.space import choose_parameters, parameters_of, stored_values
 from mosaic_worker_sweep.trial import LiveTrial, RunOfTrial, TrialEnd
@@ -98,6 +98,10 @@ class StudyFile:
         if attributes.get(_SWEEP) != sweep_id:
             self._take_over(trials)
             self._study.set_user_attr(_SWEEP, sweep_id)
+        else:
+            for trial in trials:
+                if trial.user_attrs.get(REASON) == SWEEP_STOPPED and trial.state.is_finished():
+                    self._try_again(trial)
 
     @property
     def counted(self) -> int:
@@ -203,6 +207,15 @@ class StudyFile:
         """Write how long the sweep's processes have run."""
         self._study.set_user_attr(_ELAPSED, round(elapsed_s, 3))
 
+    def try_again(self, trial: LiveTrial) -> None:
+        """Have a trial that has ended tried again as another one. It counts in the budget no more."""
+        self._is_synced = False
+        self._enqueue(trial.number, trial.handle.params)
+
+    def is_tried_again(self, number: int) -> bool:
+        """Report whether there is another trial in place of this one."""
+        return number in self._retried
+
     def parameters(self, trial: FrozenTrial) -> dict[str, SweepValue]:
         """Return the values that the runs of a stored trial got."""
         return parameters_of(trial.params, self._sweep.parameters)
@@ -222,11 +235,18 @@ class StudyFile:
                 self._storage.set_trial_user_attr(place, RUNS, runs)
                 if not is_decided:
                     self._storage.set_trial_user_attr(place, STATE, None)
-            elif trial.number not in self._retried and state in _TRIED_AGAIN:
-                self._study.enqueue_trial(trial.params, user_attrs={_RETRIES: trial.number})
-                self._retried.add(trial.number)
-                self.count += 1
-                self._waiting += 1
+            elif state in _TRIED_AGAIN:
+                self._try_again(trial)
+
+    def _try_again(self, trial: FrozenTrial) -> None:
+        if trial.number not in self._retried:
+            self._enqueue(trial.number, trial.params)
+
+    def _enqueue(self, number: int, parameters: dict[str, Any]) -> None:
+        self._study.enqueue_trial(parameters, user_attrs={_RETRIES: number})
+        self._retried.add(number)
+        self.count += 1
+        self._waiting += 1
 
     def _resume(self, trial: FrozenTrial) -> LiveTrial:
         self._study.sampler = make_sampler(self._sweep, self._seed, trial.number)

@@ -16,6 +16,7 @@ from mosaic_contracts.sweep_exchange import (
     TrialRunOrder,
 )
 from mosaic_contracts.sweeps import SamplerName, SweepSpec, TrialState
+from mosaic_worker_sweep.attributes import SWEEP_STOPPED
 from mosaic_worker_sweep.importance import ImportanceEstimator
 from mosaic_worker_sweep.objective import ObjectiveMissing
 from mosaic_worker_sweep.recording import SweepRecorder, say
@@ -70,7 +71,8 @@ class Sweep:
         """Reasons of the first trials, as long as all of them failed; None: one has not."""
         self._importance = ImportanceEstimator(study.completed)
         for trial in study.ended():
-            recorder.known(trial, study.parameters(trial))
+            is_tried_again = study.is_tried_again(trial.number)
+            recorder.known(trial, study.parameters(trial), is_tried_again=is_tried_again)
         self._live: dict[int, LiveTrial] = {trial.number: trial for trial in study.resume_running()}
         for live in self._live.values():
             recorder.going(live)
@@ -133,7 +135,7 @@ class Sweep:
             return
         for trial in list(self._live.values()):
             if trial.verdict is None:
-                self._decide(trial, TrialEnd(TrialState.STOPPED, "The sweep was stopped."))
+                self._decide(trial, TrialEnd(TrialState.STOPPED, SWEEP_STOPPED))
             self._judge(trial)
 
     def tick(self) -> None:
@@ -226,6 +228,9 @@ class Sweep:
         self._recorder.end(trial, verdict, values)
         self._study.end(trial, values)
         del self._live[trial.number]
+        if verdict.reason == SWEEP_STOPPED and not self.is_stopping:
+            self._study.try_again(trial)
+            self._recorder.tried_again()
         self._note_reason(verdict)
 
     def _note_reason(self, verdict: TrialEnd) -> None:
