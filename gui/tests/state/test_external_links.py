@@ -52,7 +52,9 @@ def test_a_tracked_run_has_a_page_once_it_reported_one() -> None:
     spec = {"parameters": {"track": True}}
     assert "not known yet" in tracker(run(0, spec=spec), *tracking(), None).obstacle
     ended = run(0, RunState.FAILED, spec=spec)
-    assert "ended before" in tracker(ended, *tracking(), None).obstacle
+    without = tracker(ended, *tracking(), None)
+    assert "ended before" in without.note
+    assert (without.obstacle, without.can_send) == ("", True)
     reported = TrackedRun(tracker="wandb", mode="online", url="https://wandb.ai/a/b/runs/c")
     assert tracker(ended, *tracking(), reported).url == "https://wandb.ai/a/b/runs/c"
 
@@ -63,7 +65,7 @@ def test_what_is_tracked_offline_is_summed_up() -> None:
     shown = run(0, RunState.SUCCEEDED, spec=spec, summary=summary(0, best_return=9.5))
     reported = TrackedRun(tracker="wandb", mode="offline", folder="wandb/offline-run-1")
     found = tracker(shown, *tracking(), reported)
-    assert (found.url, found.obstacle) == ("", "")
+    assert (found.url, found.obstacle, found.can_send) == ("", "", True)
     rows = dict(found.summary)
     assert (rows["Project"], rows["Best"]) == ("cart", "9.5")
     assert rows["To send it"] == f"./mosaic wandb sync {run_id(0)}"

@@ -11,8 +11,11 @@ from tests.controllers.test_run_actions import FakeSession
 from tests.specimen import run, run_id
 from tests.state.test_external_links import GATEWAY, tracking
 
+from mosaic_contracts.preflight import PreflightLine
 from mosaic_contracts.runs import DashboardEntry
 from mosaic_contracts.services import WorkerEntries
+from mosaic_contracts.states import RunState
+from mosaic_contracts.syncs import SyncPlan, SyncStatus
 from mosaic_contracts.tracking import TrackedRun, TrackedUpload, UploadState
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.controllers.dashboards import WAIT_S
@@ -144,3 +147,56 @@ def test_the_state_of_an_upload_and_its_last_error_are_shown(shown: Shown) -> No
     assert (popup._badge.text(), popup._error.text()) == ("Incomplete", "401: the key is not known")
     popup.page.click()
     assert shown.opened == [url]
+
+
+def test_an_ended_run_is_sent_after_consent(qtbot: QtBot, shown: Shown) -> None:
+    """The plan is shown first; what is agreed to is what is sent; the sync is followed to its end."""
+    session = FakeSession()
+    client, api = shown.client, session.api
+    client.sync_controller.session = cast(StreamSession, session)
+    client._on_tick(client.store.take_runs([run(0, RunState.SUCCEEDED, revision=9)]))
+    assert shown.links.tracker.isEnabled()
+    shown.links.tracker.click()
+    popup = shown.links.findChild(TrackerPopup)
+    assert popup is not None
+    assert popup._note.text() == "This run was not tracked with W&B."
+    assert api.asked == [("syncs", (run_id(0),))]
+    popup.sync.begin.click()
+    assert api.asked[-1] == ("plan_sync", (run_id(0), {}))
+    popup.sync.project.setText("cart")
+    popup.sync.project.editingFinished.emit()
+    asked = {"project": "cart"}
+    assert api.asked[-1] == ("plan_sync", (run_id(0), asked))
+    for reply, project in ((api.replies[1], "mosaic"), (api.replies[2], "cart")):
+        reply.succeed(plan(project))
+    assert popup.sync._needs.text() == "•  sending metrics to project cart"
+    popup.sync.agree.click()
+    assert api.asked[-1] == ("sync_run", (run_id(0), asked | {"consent": "digest of cart"}))
+    sync = run(5, RunState.RUNNING, notes=["3 of 7 files"])
+    api.replies[-1].succeed(sync)
+    assert (popup.sync.agree.isVisible(), popup.sync._words.text()) == (False, "3 of 7 files")
+    qtbot.waitUntil(lambda: api.asked[-1] == ("syncs", (run_id(0),)))
+    ended = run(5, RunState.FAILED, end={"cause": "exit_code", "message": "401: no such key"})
+    api.replies[-1].succeed(SyncStatus(syncs=[ended]))
+    assert "401: no such key" in client.window.notices.text
+    assert "401: no such key" in popup.sync._words.text()
+    assert (popup.sync.begin.isVisible(), popup.sync.project.isVisible()) == (True, False)
+    popup.close()
+    client.sync_controller.detach()
+
+
+def plan(project: str) -> SyncPlan:
+    """What would be sent to a project."""
+    needs = [f"sending metrics to project {project}"]
+    return SyncPlan(
+        run_id=run_id(0),
+        way="store",
+        address="https://api.wandb.ai",
+        project=project,
+        entity=None,
+        files=0,
+        file_bytes=0,
+        lines=[PreflightLine(id="reach", title="W&B", level="ok", message="It answers.")],
+        needs=needs,
+        digest=f"digest of {project}",
+    )

@@ -22,6 +22,7 @@ from mosaic_gui.viewmodels.beliefs import BeliefsModel
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.stage import StageModel
+from mosaic_gui.viewmodels.sync import SyncModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.curve_picker import CurvePicker
 from mosaic_gui.views.watch_page import WatchPage
@@ -42,6 +43,7 @@ class Shown:
             StageModel(self.store, self.model),
             BeliefsModel(self.store, self.model),
             HardwareModel(),
+            SyncModel(self.store),
         )
         self.page.resize(1100, 740)
         self.page.show()

@@ -33,6 +33,7 @@ from mosaic_gui.controllers.run_list import RunListController
 from mosaic_gui.controllers.stage import StageController
 from mosaic_gui.controllers.sweep_form import SweepFormController
 from mosaic_gui.controllers.sweeps import SweepsController
+from mosaic_gui.controllers.syncs import SyncController
 from mosaic_gui.controllers.takeover import TakeoverController
 from mosaic_gui.controllers.theme import ThemeController
 from mosaic_gui.controllers.trash import TrashController
@@ -58,6 +59,7 @@ from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.sweep_form import SweepFormModel
 from mosaic_gui.viewmodels.sweeps import SweepsModel
+from mosaic_gui.viewmodels.sync import SyncModel
 from mosaic_gui.viewmodels.takeover import TakeoverModel
 from mosaic_gui.viewmodels.trained import TrainedModel
 from mosaic_gui.viewmodels.trash import TrashModel
@@ -127,6 +129,7 @@ class ClientParts(QObject):
         self.comparison = ComparisonModel(self.store, self)
         self.sweeps = SweepsModel(self.store, self)
         self.sweep_form = SweepFormModel(self.launch, self.store, self)
+        self.sync = SyncModel(self.store, self)
         self.trained = TrainedModel(self.store, self.agents, self)
         self.play_start = PlayStartModel(self.store, self)
         self.all_checkpoints = CheckpointsModel(self.store, self)
@@ -170,6 +173,7 @@ class ClientParts(QObject):
         self.sweeps_controller = SweepsController(self.sweeps, self.say, self)
         self.sweep_starter = SweepFormController(self.sweep_form, self.say, self)
         self.dashboards = DashboardController(self.watch, self.say, self.open_page, self)
+        self.sync_controller = SyncController(self.sync, self.say, self)
 
     @property
     def attached(self) -> tuple[Controller, ...]:
@@ -199,4 +203,5 @@ class ClientParts(QObject):
             self.sweeps_controller,
             self.sweep_starter,
             self.dashboards,
+            self.sync_controller,
         )

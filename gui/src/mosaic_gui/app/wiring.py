@@ -146,7 +146,9 @@ class Wiring(QObject):
         from mosaic_gui.views.watch_page import WatchPage
 
         parts = self._parts
-        page = WatchPage(parts.watch, parts.feed, parts.stage, parts.beliefs, parts.hardware)
+        page = WatchPage(
+            parts.watch, parts.feed, parts.stage, parts.beliefs, parts.hardware, parts.sync
+        )
         banner = ProfileBanner(parts.watch, parts.agents)
         banner.record_wanted.connect(self.navigator.record_more)
         page.add_banner(banner)

@@ -35,6 +35,8 @@ from mosaic_gui.timers import single_shot_timer
 
 TIMEOUT_MS = 20_000
 """A preflight asks the worker's own program, which imports torch."""
+LOOKING_MS = 60_000
+"""The stack looks whether W&B answers, through a proxy perhaps."""
 HASHING_MS = 600_000
 """Files of several GiB may be read, one request after the other."""
 IMPORT_MS = 180_000
@@ -140,6 +142,18 @@ class ApiClient(QObject):
     def tensorboard(self, dashboard_id: str, wait_s: float) -> ApiReply:
         """DashboardEntry once it can be opened, or as it is after so many seconds."""
         return self._send(http_api.DASHBOARD, dashboard_id, query={"wait_s": str(wait_s)})
+
+    def plan_sync(self, run_id: str, request: dict[str, Any]) -> ApiReply:
+        """SyncPlan: what would be sent to W&B. `request`: a SyncRequest."""
+        return self._send(http_api.PLAN_SYNC, run_id, body=request, timeout_ms=LOOKING_MS)
+
+    def sync_run(self, run_id: str, request: dict[str, Any]) -> ApiReply:
+        """RunView of the run that sends this one to W&B."""
+        return self._send(http_api.SYNC, run_id, body=request, timeout_ms=LOOKING_MS)
+
+    def syncs(self, run_id: str) -> ApiReply:
+        """SyncStatus: the syncs of a run, the newest first."""
+        return self._send(http_api.SYNCS, run_id)
 
     def clone_run(self, run_id: str, overrides: dict[str, Any]) -> ApiReply:
         """RunView of a new run like it, but for the overrides."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from mosaic_contracts.dashboards import MAX_DASHBOARD_RUNS
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.services import WorkerEntry
+from mosaic_contracts.spec import RunKind
 from mosaic_contracts.tracking import (
     X_TRACKING,
     TrackedRun,
@@ -21,6 +22,7 @@ from mosaic_gui.state.upload_words import upload_badge, upload_state
 
 _KEPT = (UploadState.OFFLINE, UploadState.INCOMPLETE)
 """States in which the tracker's files are kept and can be sent later."""
+_SENT_KINDS = (RunKind.TRAIN, RunKind.EVALUATE, RunKind.PLAY)
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,10 @@ class ExternalLink:
     """Word and tone of the state of its upload; no word: the run did not report it."""
     error: str = ""
     """The last error of its upload."""
+    note: str = ""
+    """What is said where the run is not at its tracker."""
+    can_send: bool = False
+    """The run has ended, and can be sent to its tracker now."""
 
     @property
     def has_trouble(self) -> bool:
@@ -82,23 +88,30 @@ def tracker(
     """
     if reported is not None:
         return _reported(run, algorithm, reported, upload)
+    words = _without_page(run, worker, algorithm, upload)
+    if run.state.is_final and run.spec.kind in _SENT_KINDS:
+        return ExternalLink(note=words, can_send=True)
+    return ExternalLink(obstacle=words)
+
+
+def _without_page(
+    run: RunView,
+    worker: WorkerEntry | None,
+    algorithm: Algorithm | None,
+    upload: TrackedUpload | None,
+) -> str:
+    """Why a run has no page at its tracker."""
     if not _is_tracked(run, algorithm):
+        if run.state.is_final:
+            return tr("This run was not tracked with W&B.")
         cannot = hindrance(worker) if worker is not None else ""
-        return ExternalLink(
-            obstacle=cannot
-            or tr("This run is not tracked with W&B. A clone with the mode online or offline is.")
-        )
+        other = tr("This run is not tracked with W&B. A clone with the mode online or offline is.")
+        return cannot or other
     if upload is not None and upload.error:
-        return ExternalLink(obstacle=tr("W&B did not take the run: {why}", why=upload.error))
+        return tr("W&B did not take the run: {why}", why=upload.error)
     if run.state.is_final:
-        return ExternalLink(
-            obstacle=tr("The run ended before W&B had a page of it; its log may say why.")
-        )
-    return ExternalLink(
-        obstacle=tr(
-            "The run's W&B address is not known yet. It appears when W&B has answered the run."
-        )
-    )
+        return tr("The run ended before W&B had a page of it; its log may say why.")
+    return tr("The run's W&B address is not known yet. It appears when W&B has answered the run.")
 
 
 def _reported(
@@ -112,6 +125,7 @@ def _reported(
         summary=tuple(rows),
         badge=upload_badge(state) if state is not None else ("", "neutral"),
         error=error,
+        can_send=run.state.is_final and state in _KEPT,
     )
 
 

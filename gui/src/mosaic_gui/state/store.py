@@ -143,7 +143,8 @@ class Followed:
             if kind == TRACKING_UPLOAD:
                 self.upload = TrackedUpload.model_validate(data)
             else:
-                self.tracked = TrackedRun.model_validate(data)
+                # what was reported of an upload before was another one
+                self.tracked, self.upload = TrackedRun.model_validate(data), None
 
 
 class Store:

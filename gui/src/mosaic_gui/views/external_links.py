@@ -5,6 +5,7 @@ from PyQt6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from mosaic_gui.state.external_links import ExternalLink
 from mosaic_gui.state.language import tr
+from mosaic_gui.viewmodels.sync import SyncModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.text import button, restyle
 from mosaic_gui.views.tracker_popup import TrackerPopup
@@ -18,9 +19,9 @@ class ExternalLinks(QWidget):
     tensorboard_wanted = pyqtSignal(list)
     """Ids of runs."""
 
-    def __init__(self, model: WatchModel) -> None:
+    def __init__(self, model: WatchModel, sync: SyncModel) -> None:
         super().__init__()
-        self._model = model
+        self._model, self._sync = model, sync
         self.tensorboard = button(tr("TensorBoard"), "quiet", "watch.tensorboard")
         self.tracker = button(tr("W&&B"), "quiet", "watch.tracker")
         self.tracker.setAccessibleName(tr("W&B"))
@@ -44,7 +45,8 @@ class ExternalLinks(QWidget):
 
     def _show_tracker(self, way: ExternalLink) -> None:
         self.tracker.setEnabled(not way.obstacle)
-        self.tracker.setToolTip(way.obstacle or ": ".join(filter(None, (way.badge[0], way.error))))
+        state = ": ".join(filter(None, (way.badge[0], way.error)))
+        self.tracker.setToolTip(way.obstacle or state or way.note or way.url)
         tone = way.badge[1] if way.has_trouble else ""
         if (self.tracker.property("tone") or "") != tone:
             self.tracker.setProperty("tone", tone)
@@ -54,8 +56,8 @@ class ExternalLinks(QWidget):
         way = self._model.tracker
         if way.url and not way.has_trouble:
             self.open_wanted.emit(way.url)
-        elif way.summary:
-            popup = TrackerPopup(self, self._model)
+        elif way.summary or way.can_send:
+            popup = TrackerPopup(self, self._model, self._sync)
             popup.open_wanted.connect(self.open_wanted)
             popup.show_at(self.mapToGlobal(QPoint(self.width(), self.height() + 4)))
 

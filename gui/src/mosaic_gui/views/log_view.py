@@ -67,9 +67,9 @@ class LogView(VisibilityFrame):
         self.copy = button(tr("Copy"), "quiet", "log.copy")
         self.copy.setToolTip(tr("Copy what is selected, or everything"))
         row = QHBoxLayout()
-        row.setContentsMargins(10, 8, 10, 6)
-        row.setSpacing(8)
-        self.search.setMinimumWidth(70)
+        row.setContentsMargins(10, 8, 4, 6)
+        row.setSpacing(6)
+        self.search.setMinimumWidth(44)  # in a low window the words of the boxes take the rest
         row.addWidget(self.search, 1)
         row.addWidget(self._found)
         row.addWidget(self.colours)

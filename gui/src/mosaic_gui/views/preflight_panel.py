@@ -1,7 +1,5 @@
 """Preflight, dry run and documentation of the run being made, with consent and Launch."""
 
-import re
-
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import (
     QFrame,
@@ -13,20 +11,18 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
-from mosaic_contracts.preflight import PreflightLine
-from mosaic_gui.state.language import mark, tr, tr_mark
+from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.views.documentation import Documentation
 from mosaic_gui.views.plan_view import PlanView
+from mosaic_gui.views.preflight_line import preflight_line
 from mosaic_gui.views.segments import Segments
-from mosaic_gui.views.text import IconLabel, button, frame, inside_of_scroll, label, show_reported
+from mosaic_gui.views.text import button, frame, inside_of_scroll, label
 
 WIDTH, MARGIN = 312, 12
 FADED = 0.45
 """Opacity of an outdated result."""
 LINES, PLAN, ABOUT = "lines", "plan", "about"
-_TONES = {"ok": "ok", "warning": "warn", "blocking": "bad"}
-_LEVELS = {"ok": mark("Fine"), "warning": mark("Warning"), "blocking": mark("Blocking")}
 _ORDER = {"blocking": 0, "warning": 1, "ok": 2}
 
 
@@ -142,7 +138,7 @@ class PreflightPanel(QFrame):
         layout.setContentsMargins(14, 2, 10, 6)
         layout.setSpacing(9)
         for line in lines:
-            layout.addWidget(_line(line))
+            layout.addWidget(preflight_line(line))
         if not lines:
             layout.addWidget(label(words, "muted", wraps=True))
         layout.addStretch(1)
@@ -194,31 +190,3 @@ class PreflightPanel(QFrame):
         layout.addWidget(self._stack, 1)
         layout.addWidget(frame("rule"))
         layout.addLayout(foot)
-
-
-def _breakable(text: str) -> str:
-    """The text with places in long words (paths, digests) where a line may end."""
-    return re.sub(r"(\S{24})(?=\S)", "\\1\u200b", text)
-
-
-def _line(line: PreflightLine) -> QWidget:
-    made = QWidget()
-    made.setObjectName(f"preflight.{line.id}")
-    row = QHBoxLayout(made)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(9)
-    picture = IconLabel(line.level, _TONES[line.level], 16)
-    picture.setAccessibleName(tr_mark(_LEVELS[line.level]))
-    row.addWidget(picture, 0, Qt.AlignmentFlag.AlignTop)
-    words = QVBoxLayout()
-    words.setSpacing(2)
-    title = label(line.title)
-    title.setStyleSheet("font-weight: 600;")
-    words.addWidget(title)
-    todo = f"→ {line.todo}" if line.todo and line.level != "ok" else ""
-    for text in filter(None, (line.message, todo)):
-        reported = label("", "small", wraps=True)
-        show_reported(reported, _breakable(text))
-        words.addWidget(reported)
-    row.addLayout(words, 1)
-    return made

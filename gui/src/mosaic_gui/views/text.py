@@ -37,6 +37,13 @@ def label(text: str = "", kind: str = "", *, wraps: bool = False) -> QLabel:
     return made
 
 
+def snug_label(text: str = "", kind: str = "") -> QLabel:
+    """A text of several lines that takes no more height than they need."""
+    made = label(text, kind, wraps=True)
+    made.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+    return made
+
+
 def show_reported(shown: QLabel, text: str) -> None:
     """Show a text of the stack or a worker: `this` is code, everything else is plain text."""
     if _CODE.search(text) is None:

@@ -1,14 +1,16 @@
-"""What is known of a run at its tracker: the state of its upload, the last error, and where its files are."""
+"""What is known of a run at its tracker: the state of its upload, the last error, where its files are; and sending."""
 
-from PyQt6.QtCore import QPoint, Qt, pyqtSignal
-from PyQt6.QtWidgets import QFormLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PyQt6.QtCore import QEvent, QPoint, Qt, pyqtSignal
+from PyQt6.QtWidgets import QFormLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from mosaic_gui.state.external_links import ExternalLink
 from mosaic_gui.state.language import tr
+from mosaic_gui.viewmodels.sync import SyncModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.badge import Badge
 from mosaic_gui.views.popup import PanelPopup, open_popup
-from mosaic_gui.views.text import button, label
+from mosaic_gui.views.sync_panel import SyncPanel
+from mosaic_gui.views.text import button, label, snug_label
 
 _WIDTH = 440
 _TITLE_WIDTH = 78
@@ -20,16 +22,17 @@ class TrackerPopup(PanelPopup):
     open_wanted = pyqtSignal(str)
     """Address of the run's page."""
 
-    def __init__(self, parent: QWidget, model: WatchModel) -> None:
+    def __init__(self, parent: QWidget, model: WatchModel, sync: SyncModel) -> None:
         super().__init__(parent)
         self.setObjectName("tracker")
         self.setFixedWidth(_WIDTH)
         self._model = model
         self._shown: ExternalLink | None = None
         self._badge = Badge()
-        self._error = label("", "fault", wraps=True)
-        self._error.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        self._error = snug_label("", "fault")
         self._error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._note = snug_label("", "muted")
+        self.sync = SyncPanel(sync)
         self._rows = QFormLayout()
         self._rows.setHorizontalSpacing(12)
         self._rows.setVerticalSpacing(6)
@@ -47,10 +50,13 @@ class TrackerPopup(PanelPopup):
         layout.setSpacing(10)
         layout.addLayout(head)
         layout.addWidget(self._error)
+        layout.addWidget(self._note)
         layout.addLayout(self._rows)
+        layout.addWidget(self.sync)
         layout.addLayout(foot)
         for signal in (model.run_replaced, model.run_changed, model.links_changed):
             signal.connect(self.refresh)
+        sync.show_run(model.run_id)
         self.refresh()
 
     def refresh(self) -> None:
@@ -64,17 +70,25 @@ class TrackerPopup(PanelPopup):
         self._badge.set_state(word, tone)
         self._error.setText(way.error)
         self._error.setVisible(bool(way.error))
+        self._note.setText(way.note or way.obstacle)
+        self._note.setVisible(bool(self._note.text()))
+        self.sync.offer(way.can_send)
         while self._rows.rowCount():
             self._rows.removeRow(0)
         for name, value in way.summary:
-            title, words = label(name, "muted"), label(value, wraps=True)
+            title, words = label(name, "muted"), snug_label(value)
             title.setFixedWidth(_TITLE_WIDTH)
             title.setAlignment(Qt.AlignmentFlag.AlignTop)
-            words.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
             words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             self._rows.addRow(title, words)
         self.page.setVisible(bool(way.url))
-        self._fit()
+
+    def event(self, event: QEvent | None) -> bool:
+        """Fit the height each time that parts were shown, hidden or changed."""
+        is_done = super().event(event)
+        if event is not None and event.type() is QEvent.Type.LayoutRequest:
+            self._fit()
+        return is_done
 
     def show_at(self, place: QPoint) -> None:
         """Open with its right upper corner there."""
@@ -85,7 +99,11 @@ class TrackerPopup(PanelPopup):
         """Take the height that the texts need in this width; Qt's own hint is of narrower lines."""
         if (layout := self.layout()) is not None:
             layout.activate()
-            self.setFixedHeight(layout.totalHeightForWidth(_WIDTH))
+            is_wrapped = layout.hasHeightForWidth()
+            height = (
+                layout.totalHeightForWidth(_WIDTH) if is_wrapped else layout.sizeHint().height()
+            )
+            self.setFixedHeight(height)
 
     def _open(self) -> None:
         url = self._model.tracker.url

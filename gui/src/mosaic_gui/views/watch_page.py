@@ -24,6 +24,7 @@ from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.rows import RowsModel
 from mosaic_gui.viewmodels.stage import StageModel
+from mosaic_gui.viewmodels.sync import SyncModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.badge import Badge
 from mosaic_gui.views.bases import VisibilityFrame
@@ -62,6 +63,7 @@ class WatchPage(VisibilityFrame):
         stage: StageModel,
         beliefs: BeliefsModel,
         hardware: HardwareModel,
+        sync: SyncModel,
     ) -> None:
         super().__init__()
         self.setObjectName("page.watch")
@@ -74,7 +76,7 @@ class WatchPage(VisibilityFrame):
         self.badge = Badge()
         self.stop = button(tr("Stop"), "stop", "watch.stop")
         self.copy = button(tr("Clone and edit"), "", "watch.copy")
-        self.links = ExternalLinks(model)
+        self.links = ExternalLinks(model, sync)
         self.card = FailureSummaryView()
         self.charts = ChartGrid(model)
         self.stage = StageView(stage)
