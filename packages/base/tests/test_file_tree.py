@@ -4,7 +4,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from mosaic_base.file_tree import FoundFile, hash_file, list_files
+from mosaic_base.file_tree import FoundFile, find_file, hash_file, list_files
 
 ODD = [b"new\nline", b"\x1b[31mred", b"\xff\xfe.bin", b"tab\t", b" blank ", "é🙂".encode(), b"-rf"]
 
@@ -56,6 +56,18 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     assert hash_file(root, inside, never) is None
     assert hash_file(root, found["fifo"], never) is None
     assert hash_file(root, found["link"], never) is None
+    assert find_file(root, "moved/key") == inside._replace(path="moved/key", name=b"moved/key")
+    refused = (
+        "sub/key",
+        "moved",
+        "absent",
+        "a\0b",
+        "\ud800",
+        "moved/../../outside/key",
+        "/etc/hostname",
+        "./link",
+    )
+    assert [path for path in refused if find_file(root, path) is not None] == []
 
 
 def test_a_file_that_changes_or_vanishes_has_no_digest(tmp_path: Path) -> None:

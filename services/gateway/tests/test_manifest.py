@@ -12,6 +12,7 @@ from mosaic_base.file_tree import list_files
 from mosaic_contracts.manifest import FileReport, ReportedFile, RunManifest
 from mosaic_contracts.manifest_words import FileType
 from mosaic_gateway.manifests.compose import compose, with_report
+from mosaic_gateway.manifests.look import look_at
 from mosaic_store import NO_FILES, KnownFile, KnownFiles
 from mosaic_store.testing import RUN_ID, messages
 
@@ -109,6 +110,17 @@ def test_a_report_gives_digests_to_the_versions_that_it_saw(tmp_path: Path) -> N
     assert entries["grows"].sha256 is None
     assert (entries["goes"].bytes, entries["goes"].sha256 is not None) == (4, True)
     assert all(each.type is FileType.FILE for each in entries.values())
+
+
+def test_a_large_folder_is_not_looked_at_again_and_again(tmp_path: Path) -> None:
+    """A look that took long answers for ten times as long; what a run announced is found beyond the limit too."""
+    (tmp_path / "z.pt").write_bytes(b"zz")
+    known = KnownFiles([announced("z.pt", "checkpoint", b"zz")], None, 0, 0, [])
+    looked = look_at(tmp_path, known, has_ended=False, max_files=0)
+    assert [found.path for found in looked.tree.files] == ["z.pt"]
+    assert looked._replace(took_s=10.0).is_fresh(has_ended=False)
+    assert not looked._replace(took_s=10.0).is_fresh(has_ended=True)
+    assert not looked._replace(took_s=0.0).is_fresh(has_ended=False)
 
 
 @pytest.mark.broker

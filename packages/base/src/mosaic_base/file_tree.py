@@ -76,6 +76,31 @@ def list_files(
     return FileTree(look.files, frozenset(look.folders), look.unlisted_files, look.unlisted_bytes)
 
 
+def find_file(root: Path, path: str) -> "FoundFile | None":
+    """Look for one file below a folder, without following a link.
+
+    Args:
+        root: the folder.
+        path: relative path in its simplest form.
+
+    Returns:
+        None: it is not there, leads out of the folder, is a folder, or may not be looked at.
+    """
+    if not {"", ".", ".."}.isdisjoint(path.split("/")):
+        return None
+    try:
+        name = path.encode()
+        above, _, last = name.rpartition(b"/")
+        fd = _open_folder(root, above)
+        try:
+            found = os.stat(last, dir_fd=fd, follow_symlinks=False)
+        finally:
+            os.close(fd)
+    except (OSError, ValueError):  # ValueError: a NUL, or no text that a name can be
+        return None
+    return None if stat.S_ISDIR(found.st_mode) else _found(path, name, found)
+
+
 def hash_file(root: Path, found: FoundFile, is_over: Callable[[], bool]) -> "str | None":
     """Return the SHA-256 of a regular file, in hexadecimal digits.
 
@@ -140,21 +165,25 @@ class _Look:
             os.close(fd)
 
     def _add(self, name: bytes, found: os.stat_result) -> None:
-        size = found.st_size if stat.S_ISREG(found.st_mode) else 0
         if self._room <= 0 or stat.S_ISDIR(found.st_mode):
             self.unlisted_files += 1
-            self.unlisted_bytes += size
+            self.unlisted_bytes += found.st_size if stat.S_ISREG(found.st_mode) else 0
             return
         self._room -= 1
         path = _text(name)
         if path in self._paths:  # another file is really called so
             path += f" ({name.hex()})"
         self._paths.add(path)
-        self.files.append(FoundFile(path, name, _type_of(found), size, found.st_mtime_ns // 1000))
+        self.files.append(_found(path, name, found))
 
 
 def _text(name: bytes) -> str:
     return name.decode("utf-8", "backslashreplace")
+
+
+def _found(path: str, name: bytes, found: os.stat_result) -> FoundFile:
+    size = found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return FoundFile(path, name, _type_of(found), size, found.st_mtime_ns // 1000)
 
 
 def _type_of(found: os.stat_result) -> str:
@@ -169,15 +198,21 @@ def _is_same(now: os.stat_result, found: FoundFile) -> bool:
 
 
 def _open_below(root: Path, name: bytes) -> int:
-    *folders, last = name.split(b"/")
+    above, _, last = name.rpartition(b"/")
+    fd = _open_folder(root, above)
+    try:
+        return os.open(last, _REGULAR, dir_fd=fd)
+    finally:
+        os.close(fd)
+
+
+def _open_folder(root: Path, name: bytes) -> int:
+    """Open a folder below another one, each from the one above it."""
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    for part in folders:
+    for part in name.split(b"/") if name else ():
         above = fd
         try:
             fd = os.open(part, _FOLDER, dir_fd=above)
         finally:
             os.close(above)
-    try:
-        return os.open(last, _REGULAR, dir_fd=fd)
-    finally:
-        os.close(fd)
+    return fd

@@ -98,7 +98,7 @@ def _entry(
     entry = ManifestEntry(
         path=file.path,
         kind=_kind(file, folders),
-        type=FileType.FILE if seen is None else FileType(seen.type),
+        type=FileType.FILE if seen is None else _type_of(seen),
         bytes=file.bytes if seen is None else seen.bytes,
         sha256=file.sha256 if seen is None or seen.sha256 is None else seen.sha256,
         created=file.t if file.announced else _seconds(seen),
@@ -159,6 +159,11 @@ def _inherited(path: str, kind: str, folders: Mapping[str, str]) -> str:
     """The kind of an announced folder above a file, where its own path says nothing."""
     above = (folders[folder] for folder in _above(path) if folder in folders)
     return next(above, kind) if kind == OTHER else kind
+
+
+def _type_of(seen: SeenFile) -> FileType:
+    """The type that a report names; one of a newer version is a special file to this one."""
+    return FileType(seen.type) if seen.type in FileType.__members__.values() else FileType.SPECIAL
 
 
 def _seconds(seen: SeenFile | None) -> float | None:

@@ -1,12 +1,11 @@
 """Manifests of runs: events, folder, and what belongs to a run and is no file."""
 
 import asyncio
-from pathlib import Path
+from collections import OrderedDict
 
 from pydantic import ValidationError
 
-from mosaic_base.file_tree import FileTree, list_files
-from mosaic_contracts.manifest import PRIVATE_DIRS, FileReport, ManifestLink, RunManifest
+from mosaic_contracts.manifest import FileReport, ManifestLink, RunManifest
 from mosaic_contracts.manifest_words import LinkKind
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunView
@@ -16,17 +15,17 @@ from mosaic_contracts.states import RunState
 from mosaic_contracts.sweeps import STUDY_FILE
 from mosaic_contracts.tracking import TrackedRun
 from mosaic_contracts.verbs import REPORT_FILES
-from mosaic_gateway.files.clips import find_clips
 from mosaic_gateway.history import History
 from mosaic_gateway.manifests.compose import compose, with_report
+from mosaic_gateway.manifests.look import FolderLook, look_at
 from mosaic_gateway.runs.service import Runs
 from mosaic_gateway.scheduler import SchedulerClient
 from mosaic_store import NO_FILES, KnownFiles
 
 _LOOKS = 2
 """Folders that are looked at in the same moment: the disk serves everybody."""
+_KEPT_LOOKS = 16
 _MAX_DASHBOARDS = 100
-_NOTHING = FileTree([], frozenset(), 0, 0)
 _UNFINISHED = [state.value for state in RunState if not state.is_final]
 
 
@@ -38,6 +37,7 @@ class Manifests:
         self._runs = runs
         self._history = history
         self._turns = asyncio.Semaphore(_LOOKS)
+        self._looked: OrderedDict[str, FolderLook] = OrderedDict()
 
     async def manifest(self, run_id: str) -> RunManifest:
         """The manifest of a run as it is now.
@@ -51,14 +51,23 @@ class Manifests:
         known = await self._history.read(lambda reader: reader.known_files(run_id), NO_FILES)
         if run is not None and run.state.is_final and known.reported_at is None:
             known = with_report(known, await self._report(run_id))
-        folder = self._runs.folder(run_id)
-        async with self._turns:
-            tree = await asyncio.to_thread(_look, folder)
-            has_ended = run is not None and run.state.is_final
-            clips = await asyncio.to_thread(_clips, folder, known) if has_ended else set()
-        manifest = compose(run_id, known, tree, clips)
+        has_ended = run is not None and run.state.is_final
+        looked = await self._look(run_id, known, has_ended=has_ended)
+        manifest = compose(run_id, known, looked.tree, looked.clips)
         manifest.links = [*_trackers(known), *await self._links(run_id, run)]
         return manifest
+
+    async def _look(self, run_id: str, known: KnownFiles, *, has_ended: bool) -> FolderLook:
+        """Look at the folder. One that took long answers for a while, so that no client keeps the disk busy."""
+        folder = self._runs.folder(run_id)
+        async with self._turns:
+            before = self._looked.pop(run_id, None)
+            if before is None or not before.is_fresh(has_ended=has_ended):
+                before = await asyncio.to_thread(look_at, folder, known, has_ended=has_ended)
+            self._looked[run_id] = before
+            while len(self._looked) > _KEPT_LOOKS:
+                self._looked.popitem(last=False)
+        return before
 
     async def _run(self, run_id: str) -> RunView | None:
         """None: the scheduler is away and nothing else knows the run."""
@@ -98,19 +107,6 @@ class Manifests:
             return None if run is None else run.run_id
         parent = None if run.spec.parent is None else await self._run(run.spec.parent)
         return parent.run_id if parent is not None and parent.spec.kind is RunKind.SWEEP else None
-
-
-def _clips(folder: Path, known: KnownFiles) -> set[str]:
-    """Videos that a killed worker did not announce and that can be played."""
-    announced = {file.path for file in known.files if file.announced}
-    return {row.path for row in find_clips(folder, announced)}
-
-
-def _look(folder: Path) -> FileTree:
-    try:
-        return list_files(folder, PRIVATE_DIRS)
-    except OSError:
-        return _NOTHING  # it never started, or its folder is gone: what the events say is left
 
 
 def _trackers(known: KnownFiles) -> list[ManifestLink]:

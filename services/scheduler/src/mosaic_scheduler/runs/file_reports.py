@@ -1,6 +1,7 @@
 """Which ended runs still need a report of their files, and the event that is one."""
 
 import sqlite3
+import time
 from enum import IntEnum
 
 from mosaic_contracts.manifest import RUN_FILES, FileReport
@@ -8,6 +9,9 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_scheduler.database import transaction
 from mosaic_scheduler.runs import outbox
 from mosaic_scheduler.runs.outbox import RunFact
+
+_IS_KEPT = "(purge_at IS NULL OR purge_at > ?)"
+"""Whether a run is not about to be deleted for good."""
 
 
 class FilesState(IntEnum):
@@ -30,9 +34,8 @@ def note_end(connection: sqlite3.Connection, record: RunRecord) -> None:
 def in_state(connection: sqlite3.Connection, state: FilesState) -> list[RunRecord]:
     """Ended runs whose report is so far, newest first; none that is about to be deleted."""
     rows = connection.execute(
-        "SELECT record FROM runs WHERE files_state = ? AND purge_at IS NULL"
-        " ORDER BY run_id DESC LIMIT 100",
-        (state,),
+        f"SELECT record FROM runs WHERE files_state = ? AND {_IS_KEPT} ORDER BY run_id DESC LIMIT 100",  # noqa: S608
+        (state, time.time()),
     )
     return [RunRecord.model_validate_json(record) for (record,) in rows]
 
@@ -58,7 +61,8 @@ def add_report(
     """
     with transaction(connection):
         row = connection.execute(
-            "SELECT record FROM runs WHERE run_id = ? AND purge_at IS NULL", (run_id,)
+            f"SELECT record FROM runs WHERE run_id = ? AND {_IS_KEPT}",  # noqa: S608
+            (run_id, time.time()),
         ).fetchone()
         if row is None:
             return None  # it was deleted meanwhile
