@@ -30,11 +30,8 @@ def test_tensorboard_is_served_out_of_its_container(compose: ComposeStack) -> No
         selected = [each for each in found["Mounts"] if "/selected/" in each["Destination"]]
         assert [each["RW"] for each in selected] == [False]
         page = entry.url.partition("?")[0]
-        expected = [
-            (event["step"], float(event["value"]))
-            for event in client.live_events(run.run_id, types=["metric"])
-            if event["name"] == METRIC
-        ]
+        metrics = client.live_events(run.run_id, types=["metric"])
+        expected = [event for event in metrics if event["name"] == METRIC]
         with httpx.Client(base_url=page, trust_env=False, timeout=60) as browser:
             assert browser.get(entry.url).status_code == 200
 
@@ -45,7 +42,9 @@ def test_tensorboard_is_served_out_of_its_container(compose: ComposeStack) -> No
                 return points if len(points) == len(expected) else []
 
             points = until(curve, "TensorBoard has all points", 60)
-        assert [(int(step), value) for _, step, value in points] == pytest.approx(expected)
+        assert [int(step) for _, step, _ in points] == [event["step"] for event in expected]
+        values = [float(event["value"]) for event in expected]
+        assert [value for _, _, value in points] == pytest.approx(values)
         client.stop(entry.run.run_id)
         manifest = client.manifest(run.run_id)
     files = [each for each in manifest.entries if each.type is FileType.FILE]

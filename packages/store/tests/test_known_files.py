@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from mosaic_contracts.manifest import RUN_FILES
+from mosaic_contracts.manifest_words import RUN_FILES
 from mosaic_contracts.tracking import TRACKING_RUN
 from mosaic_contracts.wire import (
     ENCODING_ZSTD,

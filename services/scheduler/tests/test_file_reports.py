@@ -10,7 +10,8 @@ import pytest
 from tests.script_worker import SPEC, script_worker
 from tests.stack import Stack, until
 
-from mosaic_contracts.manifest import RUN_FILES, FileReport
+from mosaic_contracts.manifest import FileReport
+from mosaic_contracts.manifest_words import RUN_FILES
 from mosaic_contracts.services import RunRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.reconcile.file_report import FileVersion, HashBudget, look_at

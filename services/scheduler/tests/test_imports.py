@@ -13,7 +13,7 @@ from tests.stack import Stack, until
 
 from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.exported import ExportedCheckpoint
-from mosaic_contracts.manifest import RUN_FILES
+from mosaic_contracts.manifest_words import RUN_FILES
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import ImportOrder, RunRequest
 from mosaic_contracts.states import RunState

@@ -11,7 +11,7 @@ import pytest
 from tests.stack import Stack, until
 
 from mosaic_contracts.machine import GpuSample, GpuState, MachineHistory, RunUse
-from mosaic_contracts.manifest import RUN_FILES
+from mosaic_contracts.manifest_words import RUN_FILES
 from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat, MachineRequest
 from mosaic_contracts.states import RunState

@@ -18,6 +18,7 @@ from mosaic_cli.target import open_client, open_stack
 from mosaic_cli.wording import number, open_episode_text
 from mosaic_client import light, reading
 from mosaic_client.stack_connection import StackConnection
+from mosaic_contracts.manifest_words import RUN_FILES
 from mosaic_contracts.states import RunState
 
 if TYPE_CHECKING:
@@ -163,6 +164,8 @@ def _followed(run_id: str, types: list[str] | None) -> Iterator[dict[str, Any]]:
 def _event_line(event: dict[str, Any]) -> str:
     envelope = ("v", "run_id", "attempt", "source", "seq", "t", "type")
     rest = {key: value for key, value in event.items() if key not in envelope}
+    if event["type"] == RUN_FILES:  # one entry for each file: `artifacts --all` lists them
+        rest = {"files": len(rest["data"].get("files", ()))}
     return f"{event['attempt']}.{event['source']}.{event['seq']:<8} {event['type']:<14} {json_line(rest)}"
 
 

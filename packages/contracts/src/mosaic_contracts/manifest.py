@@ -8,8 +8,6 @@ from mosaic_contracts.manifest_words import FileState, FileType, LinkKind
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.tracking import TrackedRun
 
-RUN_FILES = "run.files"
-"""Type of the event in which the scheduler records what a run's folder has after its end, with a `FileReport`."""
 CONTROL_DIR = "control"
 PRIVATE_DIRS = frozenset({CONTROL_DIR, OUTBOX_DIR})
 """Folders of a run that are in no manifest and that nobody downloads: credentials, sockets, events on their way."""

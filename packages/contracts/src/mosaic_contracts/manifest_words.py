@@ -2,6 +2,9 @@
 
 from mosaic_contracts.compat import StrEnum
 
+RUN_FILES = "run.files"
+"""Type of the event in which the scheduler records what a run's folder has after its end, with a `FileReport`."""
+
 
 class FileType(StrEnum):
     """What lies at a path."""

@@ -4,7 +4,8 @@ import sqlite3
 import time
 from enum import IntEnum
 
-from mosaic_contracts.manifest import RUN_FILES, FileReport
+from mosaic_contracts.manifest import FileReport
+from mosaic_contracts.manifest_words import RUN_FILES
 from mosaic_contracts.runs import RunRecord
 from mosaic_scheduler.database import transaction
 from mosaic_scheduler.runs import outbox
