@@ -10,13 +10,8 @@ from mosaic_base.procfs import command, environment
 from mosaic_client import MosaicProblem
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.states import RunState
-from mosaic_contracts.tracking import (
-    TRACKING_RUN,
-    TRACKING_UPLOAD,
-    WANDB_SECRET,
-    UploadState,
-    tracked_id,
-)
+from mosaic_contracts.tracking import WANDB_SECRET, UploadState, tracked_id
+from mosaic_contracts.tracking_words import TRACKING_RUN, TRACKING_UPLOAD
 from mosaic_workerkit.testing.wandb_server import WandbServer
 
 pytestmark = pytest.mark.timeout(240)

@@ -4,13 +4,8 @@ from tests.specimen import run, run_id, summary, worker
 
 from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.states import RunState
-from mosaic_contracts.tracking import (
-    TRACKING_RUN,
-    TRACKING_UPLOAD,
-    TrackedRun,
-    TrackedUpload,
-    UploadState,
-)
+from mosaic_contracts.tracking import TrackedRun, TrackedUpload, UploadState
+from mosaic_contracts.tracking_words import TRACKING_RUN, TRACKING_UPLOAD
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state.external_links import tensorboard, tracker
 from mosaic_gui.state.follow import EventBatch

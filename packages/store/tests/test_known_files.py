@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from mosaic_contracts.manifest_words import RUN_FILES
-from mosaic_contracts.tracking import TRACKING_RUN
+from mosaic_contracts.tracking_words import TRACKING_RUN
 from mosaic_contracts.wire import (
     ENCODING_ZSTD,
     SOURCE_SUPERVISOR,

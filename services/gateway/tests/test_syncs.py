@@ -13,7 +13,7 @@ from mosaic_contracts import wire
 from mosaic_contracts.services import SyncOrder
 from mosaic_contracts.states import RunState
 from mosaic_contracts.syncs import FEED_FILE_PATH, FEED_PATH, WANDB_DIR
-from mosaic_contracts.tracking import TRACKING_RUN, TRACKING_UPLOAD
+from mosaic_contracts.tracking_words import TRACKING_RUN, TRACKING_UPLOAD
 from mosaic_store.testing import RUN_ID, Message, messages
 
 pytestmark = pytest.mark.broker

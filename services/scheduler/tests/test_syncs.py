@@ -16,7 +16,8 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import SetSecretRequest, SyncOrder
 from mosaic_contracts.states import RunState
 from mosaic_contracts.syncs import SyncPlan
-from mosaic_contracts.tracking import TRACKING_RUN, TRACKING_UPLOAD, WANDB_SECRET
+from mosaic_contracts.tracking import WANDB_SECRET
+from mosaic_contracts.tracking_words import TRACKING_RUN, TRACKING_UPLOAD
 
 pytestmark = [pytest.mark.broker, pytest.mark.shared_stack]
 NOBODY = "http://127.0.0.1:9"

@@ -37,7 +37,7 @@ from mosaic_client.call import QueryValue
 from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts.choices import RunKind
 from mosaic_contracts.states import RunState
-from mosaic_contracts.tracking import TRACKING_RUN, TRACKING_UPLOAD
+from mosaic_contracts.tracking_words import TRACKING_RUN, TRACKING_UPLOAD
 
 if TYPE_CHECKING:
     from mosaic_cli.wording import AnyRun

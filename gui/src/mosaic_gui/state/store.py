@@ -15,7 +15,8 @@ from mosaic_contracts.play import PLAY_KEYS, PLAY_STATE
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunKind
-from mosaic_contracts.tracking import TRACKING_RUN, TRACKING_UPLOAD, TrackedRun, TrackedUpload
+from mosaic_contracts.tracking import TrackedRun, TrackedUpload
+from mosaic_contracts.tracking_words import TRACKING_RUN, TRACKING_UPLOAD
 from mosaic_gui.state.connection import Lag
 from mosaic_gui.state.follow import STEP_TYPES, EventBatch, Follower, newest_step
 from mosaic_gui.state.gaps import Gaps

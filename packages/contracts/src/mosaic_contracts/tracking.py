@@ -24,11 +24,6 @@ WANDB_SECRET = "WANDB_API_KEY"
 WANDB_SERVER = "https://api.forge.coreweave.com"
 """Server that wandb 0.31.0 sends to where a run names no other one."""
 
-TRACKING_RUN = "tracking.run"
-"""Namespaced event: a worker records it once its tracker has begun. Its data is a `TrackedRun`."""
-TRACKING_UPLOAD = "tracking.upload"
-"""Namespaced event: what has become of a tracked run's upload, at every change. Its data is a `TrackedUpload`."""
-
 
 class TrackedRun(PeerModel):
     """A run's identity at a tracker outside the stack."""

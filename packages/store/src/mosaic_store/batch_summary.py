@@ -7,7 +7,7 @@ import msgspec
 
 from mosaic_contracts.evaluations import EVALUATION_RESULT
 from mosaic_contracts.manifest_words import RUN_FILES
-from mosaic_contracts.tracking import TRACKING_RUN
+from mosaic_contracts.tracking_words import TRACKING_RUN
 from mosaic_contracts.wire import (
     INTEGER_LIMIT,
     SOURCE_SUPERVISOR,

@@ -12,13 +12,8 @@ from mosaic_contracts.services import ListRequest, SyncOrder
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
 from mosaic_contracts.syncs import SyncPlan, SyncStatus
-from mosaic_contracts.tracking import (
-    TRACKING_RUN,
-    TRACKING_UPLOAD,
-    TrackedRun,
-    TrackedUpload,
-    UploadState,
-)
+from mosaic_contracts.tracking import TrackedRun, TrackedUpload, UploadState
+from mosaic_contracts.tracking_words import TRACKING_RUN, TRACKING_UPLOAD
 from mosaic_contracts.verbs import PLAN_SYNC, SYNC
 from mosaic_gateway.files.artifacts import Artifacts
 from mosaic_gateway.history import History

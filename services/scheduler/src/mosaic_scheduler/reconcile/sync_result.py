@@ -6,13 +6,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from mosaic_contracts.syncs import SYNC_RESULT_FILE
-from mosaic_contracts.tracking import (
-    TRACKING_RUN,
-    TRACKING_UPLOAD,
-    TrackedRun,
-    TrackedUpload,
-    UploadState,
-)
+from mosaic_contracts.tracking import TrackedRun, TrackedUpload, UploadState
+from mosaic_contracts.tracking_words import TRACKING_RUN, TRACKING_UPLOAD
 from mosaic_scheduler.errors import InputUnusable
 from mosaic_scheduler.executors.run_files import open_inside
 from mosaic_scheduler.runs.outbox import RunFact

@@ -25,8 +25,6 @@ from wandb.integration.tensorboard import monkeypatch
 
 from mosaic_base.procfs import command, pids, process_stat
 from mosaic_contracts.tracking import (
-    TRACKING_RUN,
-    TRACKING_UPLOAD,
     WANDB,
     WANDB_SECRET,
     TrackedRun,
@@ -34,6 +32,7 @@ from mosaic_contracts.tracking import (
     UploadState,
     tracked_id,
 )
+from mosaic_contracts.tracking_words import TRACKING_RUN, TRACKING_UPLOAD
 from mosaic_worker_cleanrl.errors import HookSilent, TrackerRefused
 from mosaic_worker_cleanrl.launch.patch import replaced
 from mosaic_worker_cleanrl.launch.session import ScriptSession
