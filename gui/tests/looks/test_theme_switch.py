@@ -36,6 +36,8 @@ from tests.specimen import (
     summary,
     worker,
 )
+from tests.sweep_specimen import page as trial_page
+from tests.sweep_specimen import sweep_run, trials, view
 from tests.themes import back_to_dark, wear
 
 from mosaic_contracts.machine import MachineHistory
@@ -49,7 +51,16 @@ from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.state.reward_trend import trend_of
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.tokens import DARK, LIGHT, Tokens
-from mosaic_gui.views.main_window import CHECKPOINTS, REPLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
+from mosaic_gui.views.main_window import (
+    CHECKPOINTS,
+    REPLAY,
+    RUNS,
+    SETTINGS,
+    SWEEPS,
+    TRAIN,
+    TRAINED,
+    WATCH,
+)
 
 PICTURES = os.environ.get("MOSAIC_TEST_PICTURES")
 """A folder in which pictures that differ are left."""
@@ -269,6 +280,21 @@ def use_checkpoints(client: DesktopClient) -> None:
     page.cards.setCurrentIndex(model.cards.index(4, 0))
 
 
+def use_sweeps(client: DesktopClient) -> None:
+    """A sweep in parallel coordinates, with a range of an axis and a selected trial."""
+    client._on_tick(client.store.take_runs([sweep_run(90)]))
+    client.window.show_page(SWEEPS)
+    client.sweeps.choose(run_id(90))
+    client.sweeps.take_view(view(90))
+    client.sweeps.take_trials(run_id(90), trial_page(trials(40)))
+    plots = client.window.sweeps.plots
+    plots.show_plot("parallel")
+    client.sweeps.brush("gamma", (0.92, 0.99))
+    client.sweeps.select(7)
+    plots._queue.stop()
+    plots.redraw()
+
+
 def use_settings(client: DesktopClient) -> None:
     """A number that is being typed."""
     client.window.show_page(SETTINGS)
@@ -297,6 +323,7 @@ USES: dict[str, Callable[[DesktopClient], None]] = {
     "about": use_about,
     "trained": use_trained,
     "checkpoints": use_checkpoints,
+    "sweeps": use_sweeps,
     "settings": use_settings,
     "connection": use_connection,
 }

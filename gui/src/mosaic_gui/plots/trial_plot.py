@@ -12,6 +12,7 @@ from PyQt6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from mosaic_gui.plots.axis import CountAxis, ValueAxis
 from mosaic_gui.state import wording
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.trial_points import Floats, TrialAxis, TrialPoints
 from mosaic_gui.state.trial_words import trial_facts, value_text
 from mosaic_gui.theme.apply import current, ui_font
@@ -139,6 +140,9 @@ class TrialPlot(QWidget):
         """Draw all trials of the chosen sweep."""
         points = self._model.points
         self._make()
+        has_trials = points is not None and points.count > 0
+        self._plot.setVisible(has_trials)
+        self._none.setVisible(not has_trials)
         if points is None or not points.count:
             self._dots.show_dots(())
             self._x = self._y = np.empty(0)
@@ -229,7 +233,12 @@ class TrialPlot(QWidget):
         self._about.hide()
         self.dress()
         self._colour()
+        self._none = QLabel(tr("No trial yet"))
+        self._none.setProperty("kind", "muted")
+        self._none.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._none.hide()
         self._body.addWidget(self._plot)
+        self._body.addWidget(self._none)
         self._plot.show()
         scene = self._plot.scene()
         scene.sigMouseClicked.connect(self._on_click)

@@ -57,6 +57,14 @@ class SweepDraft:
         """Set the text of a field of a varied parameter."""
         self.varied[f"{name}{_MARK}{part}"] = text
 
+    def words_of(self, name: str) -> str:
+        """A varied parameter in a line, e.g. `gamma: 0.9 – 0.999`."""
+        label = self.arguments[name].label
+        if self.text(name, "kind") == VALUES:
+            return f"{label}: {self.text(name, 'choices')}"
+        words = f"{label}: {self.text(name, 'low')} – {self.text(name, 'high')}"
+        return f"{words} ({tr('log')})" if self.text(name, "log") == "True" else words
+
     def vary(self, name: str, on: bool) -> None:
         """Vary a parameter over a range that fits it, or let it be."""
         self.varied = {

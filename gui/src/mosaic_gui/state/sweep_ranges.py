@@ -8,6 +8,8 @@ RANGE, VALUES = "range", "values"
 """A parameter is varied over a range of numbers, or over a list of values."""
 SMALL = 0.05
 """Defaults up to which a number is varied on a logarithmic scale."""
+_OF_THE_SCRIPT = frozenset({"run", "outputs"})
+"""Groups of parameters that do not change how an agent learns."""
 LARGE_WHOLE = 64
 """Whole defaults from which a number is varied on a logarithmic scale."""
 
@@ -15,6 +17,11 @@ LARGE_WHOLE = 64
 def can_range(field: FormField) -> bool:
     """Whether a parameter has numbers."""
     return field.kind in (FieldKind.INTEGER, FieldKind.NUMBER)
+
+
+def is_rare(field: FormField) -> bool:
+    """Whether a parameter is seldom varied: it is of the script, and not of the algorithm."""
+    return field.group in _OF_THE_SCRIPT
 
 
 def can_vary(field: FormField) -> bool:

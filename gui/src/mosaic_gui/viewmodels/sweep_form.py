@@ -6,6 +6,7 @@ from typing import Any
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.worker import CheckReport, Finding
+from mosaic_gui.state import wording
 from mosaic_gui.state.edit_history import EditHistory
 from mosaic_gui.state.form_field import FormField
 from mosaic_gui.state.language import tr
@@ -172,6 +173,17 @@ class SweepFormModel(QObject):
         """How many trials and runs it makes."""
         spec = self._spec()
         return budget_words_of(spec) if spec is not None else ""
+
+    @property
+    def summary(self) -> list[str]:
+        """What varies, and what the stack says of the whole, a line each."""
+        if self.draft is None:
+            return []
+        lines = [self.draft.words_of(name) for name in self.draft.names]
+        steps = self.report.plan.get("steps_at_most") if self.report and not self.faults else None
+        if isinstance(steps, int):
+            lines += ["", tr("At most {n} environment steps", n=wording.count(steps))]
+        return lines
 
     @property
     def obstacle(self) -> str:

@@ -156,9 +156,9 @@ class SweepsModel(QObject):
     def set_shown(self, shown: bool) -> None:
         """Note whether the page is visible; sweeps are read only while it is."""
         self.is_shown = shown
-        if shown:
-            if not self.chosen and self.list.rows:
-                self.choose(self.list.rows[0].run.run_id)
+        if shown and not self.chosen and self.list.rows:
+            self.choose(self.list.rows[0].run.run_id)
+        elif shown:
             self.wanted.emit()
 
     def consume(self, changes: Changes) -> None:
@@ -199,6 +199,7 @@ class SweepsModel(QObject):
         """Take changed trials of the chosen sweep."""
         if run_id != self.chosen:
             return
+        self.problem = ""
         change = self.trials.take(page.trials)
         if not change:
             return

@@ -15,6 +15,7 @@ from PyQt6.QtWidgets import (
 
 from mosaic_gui.state.form_field import FormField
 from mosaic_gui.state.language import tr
+from mosaic_gui.state.sweep_ranges import is_rare
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.sweep_form import SweepFormModel
 from mosaic_gui.views.command import named_shortcut
@@ -54,7 +55,8 @@ class SweepForm(QWidget):
         self.save = button(tr("Save file"), "quiet", "sweep.save")
         self._area = QScrollArea()
         self._words, self._why = label("", "heading", wraps=True), label("", "small", wraps=True)
-        self._found = label("", "small", wraps=True)
+        self._found = label("", "warn", wraps=True)
+        self._summary = label("", "small", wraps=True)
         self.start = button(tr("Start"), "primary", "sweep.start")
         self.start.setToolTip(tr("Start the sweep (Ctrl+Return)"))
         self.cancel = button(tr("Back"), "", "sweep.cancel")
@@ -115,6 +117,7 @@ class SweepForm(QWidget):
         obstacle = model.obstacle
         self._words.setText(model.words)
         self._why.setText(obstacle)
+        self._summary.setText("\n".join(model.summary))
         self._found.setText("\n\n".join(one.message for one in model.findings))
         self.start.setEnabled(not obstacle)
 
@@ -127,7 +130,9 @@ class SweepForm(QWidget):
     def _filter(self) -> None:
         words, only = self.search.text(), self.only_varied.isChecked()
         for row in self.dimensions.values():
-            row.setVisible(row.matches(words) and (not only or row.box.isChecked()))
+            is_on = row.box.isChecked()
+            is_offered = bool(words.strip()) or not is_rare(row.field)
+            row.setVisible(row.matches(words) and (is_on or (is_offered and not only)))
 
     def _make_dimension(self, form_field: FormField) -> DimensionRow:
         name = form_field.name
@@ -214,6 +219,7 @@ class SweepForm(QWidget):
         foot.setContentsMargins(14, 14, 14, 14)
         foot.setSpacing(10)
         foot.addWidget(self._words)
+        foot.addWidget(self._summary)
         foot.addWidget(self._found)
         foot.addStretch(1)
         foot.addWidget(self._why)

@@ -28,6 +28,8 @@ _SHOWN = (TrialState.RUNNING, TrialState.PRUNED, TrialState.STALE)
 class SweepHead(QFrame):
     """Two lines of facts with buttons next to them."""
 
+    copy_wanted = pyqtSignal()
+    """The form is to be filled from this sweep."""
     said = pyqtSignal(str)
     """A notice for the user."""
 
@@ -148,6 +150,7 @@ class SweepHead(QFrame):
     def _show_more(self) -> None:
         menu = self._menu()
         for text, act in (
+            (tr("New sweep like this"), self.copy_wanted.emit),
             (tr("Copy as command"), self._copy_command),
             (tr("Export trials as CSV …"), self._export),
         ):

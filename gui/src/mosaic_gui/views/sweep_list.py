@@ -82,13 +82,12 @@ class _SweepDelegate(QStyledItemDelegate):
         painter.fillRect(rect.left(), rect.bottom(), rect.width(), 1, QColor(tokens.line))
         inside = rect.adjusted(_INSET, 8, -_INSET, -8)
         word, tone = run_row.badge(row.run)
-        width = badge_width(word)
-        place = QRectF(inside.right() - width, inside.top(), width, HEIGHT)
-        draw_badge(painter, place, word, tone)
-        name = QRect(inside.left(), inside.top(), inside.width() - width - 8, HEIGHT)
+        width, top = badge_width(word), inside.top() + HEIGHT + 2
+        name = QRect(inside.left(), inside.top(), inside.width(), HEIGHT - 2)
         _line(painter, name, row.name, 13, tokens.text)
-        below = QRect(inside.left(), inside.top() + HEIGHT + 4, inside.width(), 18)
-        _line(painter, below, row.about, 12, tokens.muted)
+        draw_badge(painter, QRectF(inside.left() - 2, top, width, HEIGHT), word, tone)
+        about = QRect(inside.left() + width + 6, top, inside.width() - width - 6, HEIGHT)
+        _line(painter, about, row.about, 12, tokens.muted)
         bar = QRectF(inside.left(), inside.bottom() - 4, inside.width(), 4)
         draw_bar(painter, bar, row.fraction, tone)
 

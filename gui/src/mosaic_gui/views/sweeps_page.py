@@ -94,11 +94,23 @@ class SweepsPage(VisibilityFrame):
         self.first.clicked.connect(self.new_wanted)
         self._again.clicked.connect(model.wanted)
         self.head.said.connect(self.said)
+        self.head.copy_wanted.connect(self._copy)
         self.trials.table.opened.connect(model.open_runs)
         self.plots.trial_opened.connect(lambda number: model.open_runs([number]))
         named_shortcut(self, "/", tr("Search trials"), self.start_search)
         for keys, text in (("Return", tr("Watch the runs of the trial")), ("Enter", "")):
             named_shortcut(self._filled, keys, text, self.trials.table.open)
+
+    def _copy(self) -> None:
+        """Fill the form from the chosen sweep."""
+        spec = self._model.spec
+        if spec is None:
+            return
+        words = self._form_model.load(spec.model_dump(mode="json", exclude_unset=True))
+        if words:
+            self.said.emit(words)
+        if self._form_model.draft is not None:
+            self._form_model.open()
 
     def _make_chosen(self) -> QWidget:
         lower = frame("panel")
