@@ -8,6 +8,6 @@ from stack_under_test import StackUnderTest, running_stack
 
 @pytest.fixture(scope="session")
 def stack() -> Iterator[StackUnderTest]:
-    """A whole stack with the synthetic worker alone, shared by the tests of this folder."""
-    with running_stack([]) as under_test:
+    """A whole stack with the synthetic worker and that of sweeps, shared by the tests of this folder."""
+    with running_stack(["worker_sweep"]) as under_test:
         yield under_test

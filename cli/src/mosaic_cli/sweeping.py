@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from pydantic import ValidationError
 from rich.table import Table
+from rich.text import Text
 from ruamel.yaml import YAML
 
 from mosaic_base.atomic import atomic_file
@@ -150,7 +151,7 @@ def trials_table(trials: Sequence[TrialRecord]) -> Table:
     for trial in trials:
         table.add_row(
             str(trial.number),
-            f"[{_STYLE.get(trial.state, 'yellow')}]{trial.state}[/]",
+            Text(trial.state, _STYLE.get(trial.state, "yellow")),
             _values(trial),
             *(_shown(trial.parameters.get(name)) for name in names),
             f"{trial.steps:,}",

@@ -72,10 +72,9 @@ def _show_check(report: "CheckReport", json: bool) -> None:
     if json:
         emit(report)
     elif report.ok:
-        plan = {name.replace("_", " "): value for name, value in report.plan.items()}
-        for name, value in plan.items():
-            shown = f"{value:,}" if isinstance(value, int) else value
-            out.print(f"{name:<16} {shown}")
+        counts = {name: value for name, value in report.plan.items() if isinstance(value, int)}
+        for name, value in counts.items():
+            out.print(f"{name.replace('_', ' '):<16} {value:,}")
         say("Nothing was started.")
     else:
         words = [f"{one.where}: {one.message}" for one in report.findings if one.level != "ok"]
