@@ -10,8 +10,14 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.tracking import X_TRACKING
+from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_scheduler.admission import reach
 from mosaic_scheduler.admission.reach import ReachProbe, TrackerServer, proxy_of
+from mosaic_scheduler.admission.tracker_look import TrackerLooks
+from mosaic_scheduler.secrets import SecretVault
+from mosaic_scheduler.settings import SchedulerSettings
 
 VIEWER = '{"data":{"viewer":{"id":"a"}}}'
 KEY, OTHER = SecretStr("k" * 40), SecretStr("o" * 40)
@@ -148,3 +154,33 @@ def test_which_proxy_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     assert proxy_of("http://wandb.test:8080", http_one, https_one) is http_one
     assert proxy_of("https://w.inside.test", http_one, https_one) is None
     assert proxy_of("http://127.0.0.1:9", http_one, https_one) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ({"track": True}, "https://own"),
+        ({"track": True, "base_url": "https://other"}, "https://other"),
+        ({"track": True, "mode": "offline"}, None),
+        ({}, None),
+    ],
+)
+def test_the_spec_of_an_online_run_names_its_server(
+    tmp_path: Path, given: dict[str, bool | str], address: str | None
+) -> None:
+    """The run's own server, else the stack's, is in the spec that its worker and its record have."""
+    roles = ("track", "base_url", "mode")
+    properties = {role: {X_TRACKING: role} for role in roles}
+    algorithm = Algorithm(id="a", title="A", parameters={"properties": properties})
+    description = WorkerDescription(
+        worker="w",
+        version="1",
+        title="W",
+        record_levels=[],
+        algorithms=[algorithm],
+        environments=[],
+    )
+    settings = SchedulerSettings(home=tmp_path, wandb_base_url="https://own")
+    looks = TrackerLooks(settings, SecretVault(tmp_path), ReachProbe())
+    spec = RunSpec(worker="w", algorithm="a", environment="e", parameters=given)
+    assert looks.with_address(spec, description).parameters.get("base_url") == address

@@ -16,8 +16,6 @@ from mosaic_contracts.models import PeerModel
 
 X_TRACKING = "x-tracking"
 WANDB = "wandb"
-WANDB_ADDRESS = "https://api.wandb.ai"
-"""Address of W&B's own server."""
 WANDB_SECRET = "WANDB_API_KEY"
 """Name of the secret that holds the W&B key, and of the variable that wandb reads."""
 
@@ -123,9 +121,24 @@ def is_offline(parameters: Mapping[str, Any], names: Mapping[str, str]) -> bool:
         parameters: of the run.
         names: the parameter of each role, as `parameters_by_role` returns them.
     """
-    if parameters.get(names.get(TrackingRole.MODE, "")) == "offline":
+    if value_of_role(parameters, names, TrackingRole.MODE) == "offline":
         return True
-    return bool(parameters.get(names.get(TrackingRole.OFFLINE, "")))
+    return bool(value_of_role(parameters, names, TrackingRole.OFFLINE))
+
+
+def value_of_role(
+    parameters: Mapping[str, Any], names: Mapping[str, str], role: TrackingRole
+) -> Any:
+    """Return what a run gives for a role; None: nothing.
+
+    Args:
+        parameters: of the run. A name may be written with `-` in place of `_`.
+        names: the parameter of each role, as `parameters_by_role` returns them.
+        role: the role.
+    """
+    name = names.get(role, "")
+    value = parameters.get(name)
+    return parameters.get(name.replace("_", "-")) if value is None else value
 
 
 def is_proxy(address: str) -> bool:

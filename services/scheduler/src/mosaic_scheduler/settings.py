@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from mosaic_contracts.dashboards import DASHBOARD_IDLE_S
-from mosaic_contracts.tracking import WANDB_ADDRESS, is_proxy
+from mosaic_contracts.tracking import WANDB_SERVER, is_proxy
 from mosaic_scheduler.proxy import Proxies, standard
 from mosaic_servicekit.settings import ServiceSettings, default_if_empty
 
@@ -32,7 +32,7 @@ class SchedulerSettings(ServiceSettings):
     https_proxy: SecretStr | None = Field(default_factory=lambda: standard("HTTPS_PROXY"))
 
     wandb_base_url: Annotated[str, Field(pattern=r"^https?://[^\s/@]+[^\s@]*$")] = Field(
-        default_factory=lambda: os.environ.get("WANDB_BASE_URL") or WANDB_ADDRESS
+        default_factory=lambda: os.environ.get("WANDB_BASE_URL") or WANDB_SERVER
     )
     """W&B server of runs and syncs that name none; default: `WANDB_BASE_URL` of this process, else W&B's own."""
 

@@ -177,6 +177,7 @@ class ContextSource:
         spec = spec.model_copy(update={"worker": worker.manifest.id})
         spec, branch = await look_at_branch(spec, self._store, self._episodes)
         spec, wrong_inputs = await self._inputs.resolve(spec, description)
+        spec = self._trackers.with_address(spec, description)
         is_listed = lists_environment(spec, description)
         return Context(
             spec=spec,

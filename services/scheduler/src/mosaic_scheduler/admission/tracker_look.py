@@ -11,6 +11,7 @@ from mosaic_contracts.tracking import (
     TrackingRole,
     is_offline,
     parameters_by_role,
+    value_of_role,
 )
 from mosaic_contracts.worker import WorkerDescription
 from mosaic_scheduler.admission.reach import ReachProbe, TrackerServer, proxy_of
@@ -39,10 +40,7 @@ class TrackerLooks:
 
     async def look(self, spec: RunSpec, description: WorkerDescription) -> ReachLook | None:
         """Probe the server of a run that is to send while it runs. None: it is not, or may not."""
-        algorithm = description.find_algorithm(spec.algorithm)
-        names = parameters_by_role(algorithm.parameters) if algorithm is not None else {}
-        is_tracked = bool(spec.parameters.get(names.get(TrackingRole.TRACK, "")))
-        if not is_tracked or is_offline(spec.parameters, names) or not spec.internet:
+        if not _is_online(spec, _names(spec, description)) or not spec.internet:
             return None
         address = self.address(spec, description)
         has_key = WANDB_SECRET in spec.secrets
@@ -68,13 +66,32 @@ class TrackerLooks:
 
     def address(self, spec: RunSpec, description: WorkerDescription) -> str:
         """Address of the server that a run names, else the stack's."""
-        algorithm = description.find_algorithm(spec.algorithm)
-        names = parameters_by_role(algorithm.parameters) if algorithm is not None else {}
-        given = spec.parameters.get(names.get(TrackingRole.BASE_URL, ""))
+        given = value_of_role(spec.parameters, _names(spec, description), TrackingRole.BASE_URL)
         return given if isinstance(given, str) and given else self._settings.wandb_base_url
+
+    def with_address(self, spec: RunSpec, description: WorkerDescription) -> RunSpec:
+        """The spec with the server in it that the run sends to, so that its worker and its record have the same."""
+        names = _names(spec, description)
+        name = names.get(TrackingRole.BASE_URL)
+        is_given = value_of_role(spec.parameters, names, TrackingRole.BASE_URL)
+        if name is None or is_given or not _is_online(spec, names):
+            return spec
+        address = self.address(spec, description)
+        return spec.model_copy(update={"parameters": {**spec.parameters, name: address}})
 
     def _key(self) -> SecretStr | None:
         try:
             return self._vault.reveal(WANDB_SECRET)
         except SecretMissing:
             return None  # another check says so
+
+
+def _names(spec: RunSpec, description: WorkerDescription) -> dict[str, str]:
+    """The parameter of each role."""
+    algorithm = description.find_algorithm(spec.algorithm)
+    return parameters_by_role(algorithm.parameters) if algorithm is not None else {}
+
+
+def _is_online(spec: RunSpec, names: dict[str, str]) -> bool:
+    is_tracked = bool(spec.parameters.get(names.get(TrackingRole.TRACK, "")))
+    return is_tracked and not is_offline(spec.parameters, names)

@@ -48,7 +48,7 @@ TRACKING_PARAMETERS: dict[str, dict[str, Any]] = {
     SERVER: _text(
         TrackingRole.BASE_URL,
         "W&B server",
-        f"Address of a W&B server of your own; empty: {WANDB_SERVER}",
+        f"Address of a W&B server of your own; empty: the stack's (MOSAIC_WANDB_BASE_URL), else {WANDB_SERVER}",
         pattern=r"^https?://[^/@\s]+(/[^@\s]*)?$",
     ),
     HTTP_PROXY: _text(
