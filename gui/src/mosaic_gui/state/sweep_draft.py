@@ -63,7 +63,8 @@ class SweepDraft:
         if self.text(name, "kind") == VALUES:
             return f"{label}: {self.text(name, 'choices')}"
         words = f"{label}: {self.text(name, 'low')} – {self.text(name, 'high')}"
-        return f"{words} ({tr('log')})" if self.text(name, "log") == "True" else words
+        scale = tr("log")
+        return f"{words} ({scale})" if self.text(name, "log") == "True" else words
 
     def vary(self, name: str, on: bool) -> None:
         """Vary a parameter over a range that fits it, or let it be."""
