@@ -12,7 +12,7 @@ from tests.stack import Stack
 
 from mosaic_contracts.access import SecretEntry
 from mosaic_contracts.preflight import PreflightReport
-from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import SetSecretRequest, SubmitRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.settings import SchedulerSettings
@@ -25,6 +25,7 @@ PROPERTIES = {
     "track": {"type": "boolean", "x-tracking": "track"},
     "offline": {"type": "boolean", "x-tracking": "offline"},
     "https_proxy": {"type": "string", "x-tracking": "https_proxy"},
+    "server": {"type": "string", "x-tracking": "base_url"},
 }
 _SHOW = """\
 names = ("HTTP_PROXY", "http_proxy", "NO_PROXY", "MOSAIC_SECRET_HTTPS_PROXY_FILE")
@@ -65,6 +66,27 @@ async def test_the_key_of_a_tracked_run_has_a_line_in_every_colour(stack: Stack)
     request = SetSecretRequest(name="WANDB_API_KEY", value=SecretStr("k"))
     await stack.bus.request("scheduler", "set_secret", request, SecretEntry)
     assert told(await preflight(stack, named, track=True)) == [("ok", False)]
+
+
+@pytest.mark.broker
+async def test_an_online_run_starts_without_its_server_only_by_consent(stack: Stack) -> None:
+    """The reason is a line and a need of the plan; nothing is probed for a run that stays offline or may not go out."""
+    spec = {**tracking_worker(stack), "secrets": ["WANDB_API_KEY"]}
+    request = SetSecretRequest(name="WANDB_API_KEY", value=SecretStr("k"))
+    await stack.bus.request("scheduler", "set_secret", request, SecretEntry)
+    asked = {"track": True, "server": "http://127.0.0.1:9"}
+    closed = await preflight(stack, spec, **asked)
+    assert [line.where for line in closed.lines if line.level == "blocking"] == ["internet"]
+    online = {**spec, "internet": True}
+    assert told(await preflight(stack, online, **asked, offline=True), "reach") == []
+    report = await preflight(stack, online, **asked)
+    assert (told(report, "reach"), len(report.needs)) == ([("warning", True)], 2)
+    assert "127.0.0.1:9 cannot be connected to" in report.needs[1]
+    with pytest.raises(ProblemError) as refused:
+        await stack.submit(**online, parameters=asked)
+    assert refused.value.problem.code is ProblemCode.CONSENT_REQUIRED
+    run = await stack.submit(**online, parameters=asked, consent=report.digest)
+    await stack.wait_end(run.run_id)
 
 
 @pytest.mark.broker

@@ -58,7 +58,12 @@ class Sync:
         file = {"run_id": RUN_ID[:-1] + "W", "attempt": 1, "spec": spec}
         (folder / "spec.json").write_text(json.dumps(file))
         argv = [sys.executable, "-m", "mosaic_worker_cleanrl", "sync", "--run-dir", str(folder)]
-        environment = {**os.environ, "MOSAIC_SECRET_WANDB_API_KEY_FILE": str(self.key)}
+        environment = {
+            **os.environ,
+            "MOSAIC_SECRET_WANDB_API_KEY_FILE": str(self.key),
+            "WANDB_API_KEY": "d" * 40,
+            "WANDB_MODE": "disabled",
+        }
         with (folder / "log").open("wb") as log:
             self.process = subprocess.Popen(argv, env=environment, stderr=log, stdout=log)
 
@@ -188,6 +193,8 @@ def test_a_run_that_never_used_wandb_is_sent_once(tmp_path: Path, server: WandbS
     assert [each["state"] for each in server.artifacts.values()].count("COMMITTED") == 1
     result = json.loads((second.folder / SYNC_RESULT_FILE).read_text())
     assert result["url"] == f"{server.url}/{run.entity}/p/runs/{run.id}"
+    named = (result["entity"], result["project"], result["id"], result["name"])
+    assert named == (run.entity, "p", run.id, "my run")
     assert server.keys - {""} == {KEY}  # files go to addresses that need none
     kept = [
         path

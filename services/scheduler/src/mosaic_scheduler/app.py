@@ -194,7 +194,7 @@ class SchedulerApp:
                 settings.dashboard_idle_s,
             ),
             sweeps,
-            RunSyncs(home, store, self._catalogue, admission, views, vault, executor, trackers),
+            RunSyncs(settings, store, self._catalogue, admission, views, vault, executor, trackers),
             RunResumes(home, store, self._catalogue, admission, sweeps),
             self._imports,
             RunChanges(store, views, announcer, self._purge),

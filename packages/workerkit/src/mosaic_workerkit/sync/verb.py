@@ -1,6 +1,7 @@
 """The verb `sync` of a worker whose environment has wandb."""
 
 import os
+import re
 import shutil
 from contextlib import closing
 from importlib.util import find_spec
@@ -24,6 +25,7 @@ _NOTE = "sync"
 _TICK_S = 0.5
 _OWN_DIR = "wandb"
 _NETRC = "netrc"
+_PAGE_PATH = re.compile(r"/(?P<entity>[^/]+)/(?P<project>[^/]+)/runs/(?P<id>[^/?#]+)$")
 
 
 def can_send() -> bool:
@@ -52,6 +54,8 @@ def send(context: TrainContext) -> None:
     context.record_config({}, {}, sync=source.model_dump())
     own = context.run_dir / _OWN_DIR
     own.mkdir(mode=0o700, exist_ok=True)
+    for name in [name for name in os.environ if name.startswith("WANDB_")]:
+        del os.environ[name]  # a key or mode of the stack's own surroundings
     os.environ.update(private_variables(own))
     os.environ.update(_proxies(source))
     context.telemetry.note(_NOTE, "The run is being read.")
@@ -80,7 +84,14 @@ def send(context: TrainContext) -> None:
     if context.stop.requested:
         return
     context.telemetry.note(_NOTE, None)
-    tracked = TrackedRun(tracker=WANDB, mode="offline", url=url, folder=_sent_folder(feed, folders))
+    tracked = TrackedRun(
+        tracker=WANDB,
+        mode="offline",
+        url=url,
+        folder=_sent_folder(feed, folders),
+        name=last.about.name if last.about is not None else None,
+        **_names_in(url),
+    )
     result = context.run_dir / SYNC_RESULT_FILE
     replace_file(result, tracked.model_dump_json(), mode=0o600, durable=True)
     for copies in (feed.files, own):
@@ -129,6 +140,12 @@ def _folders(source: SyncSource, feed: RunFeed, last: FeedPage, own: Path) -> li
         raise RunRefused("The gateway did not say what the run is.")
     stored = ReceivedEvents(source, last.about, feed.events(), last.files, feed.files)
     return [write_offline(stored, own)]
+
+
+def _names_in(url: str | None) -> dict[str, str]:
+    """Entity, project and id of a run at W&B, by the address of its page."""
+    found = _PAGE_PATH.search(url or "")
+    return {} if found is None else found.groupdict()
 
 
 def _sent_folder(feed: RunFeed, folders: list[Path]) -> str | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from urllib.parse import unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed lacks it
+from weakref import WeakValueDictionary
 
 from pydantic import SecretStr
 
@@ -51,18 +52,26 @@ class ReachProbe:
 
     limit_s: float = LIMIT_S
     _known: dict[str, tuple[float, str]] = field(default_factory=dict)
-    _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
+    _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def fault(self, server: TrackerServer) -> str:
         """Return why a server cannot be used; empty: it can."""
         name = _name(server)
         # Two at once ask once.
-        async with self._locks.setdefault(name, asyncio.Lock()):
+        lock = self._locks.setdefault(name, asyncio.Lock())
+        async with lock:
             at, fault = self._known.get(name, (0.0, ""))
             if name not in self._known or time.monotonic() - at > KEPT_S:
                 fault = await self._probe(server)
+                self._forget_old()
                 self._known[name] = (time.monotonic(), fault)
         return fault
+
+    def _forget_old(self) -> None:
+        now = time.monotonic()
+        self._known = {
+            name: known for name, known in self._known.items() if now - known[0] < KEPT_S
+        }
 
     async def _probe(self, server: TrackerServer) -> str:
         stage = _Stage()

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import json
-from pathlib import Path
+import shutil
 
 from pydantic import ValidationError
 
@@ -26,6 +26,7 @@ from mosaic_scheduler.executors.protocol import Executor, Internet
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_scheduler.secrets import SecretVault
+from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
 from mosaic_servicekit.bus import Verb
 
@@ -42,7 +43,7 @@ class RunSyncs:
 
     def __init__(
         self,
-        home: Path,
+        settings: SchedulerSettings,
         store: RunStore,
         catalogue: WorkerCatalogue,
         admission: Admission,
@@ -51,7 +52,8 @@ class RunSyncs:
         executor: Executor,
         trackers: TrackerLooks,
     ) -> None:
-        self._runs = home / RUNS_DIR
+        self._runs = settings.home / RUNS_DIR
+        self._reserve_bytes = settings.disk_reserve_bytes
         self._store = store
         self._catalogue = catalogue
         self._admission = admission
@@ -131,6 +133,16 @@ class RunSyncs:
         )
         return source, worker, described[worker]
 
+    def _require_space(self, size: int) -> None:
+        """A sync has a copy of what it sends, which is deleted with it."""
+        free = shutil.disk_usage(self._runs).free - self._reserve_bytes
+        if size > free:
+            raise _impossible(
+                "The disk has too little space",
+                f"A sync of this run needs {size / 1e6:,.0f} MB for a while, and {max(free, 0) / 1e6:,.0f} MB are "
+                "free. Free some space, or leave out checkpoints and videos.",
+            )
+
     async def _described(self) -> dict[str, WorkerDescription]:
         """Descriptions of the workers that are ready."""
         return {
@@ -141,6 +153,7 @@ class RunSyncs:
 
     async def _plan(self, record: RunRecord, request: SyncRequest, source: SyncSource) -> SyncPlan:
         found = await asyncio.to_thread(find_sendable, self._runs / record.run_id, request)
+        await asyncio.to_thread(self._require_space, found.bytes)
         proxies = self._trackers.proxies.overridden(source.http_proxy, source.https_proxy)
         look = await self._trackers.look_at(source.address, proxies, has_key=True)
         needs = [_need(record, source, found)]
