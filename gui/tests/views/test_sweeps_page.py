@@ -8,18 +8,20 @@ from PyQt6.QtCore import QItemSelectionModel, QPointF, Qt
 from PyQt6.QtTest import QAbstractItemModelTester, QSignalSpy
 from PyQt6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
-from tests.specimen import run, run_id
+from tests.specimen import run, run_id, worker
 from tests.sweep_specimen import page, sweep_run, sweep_spec, trial, trials, view
 
+from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
 from mosaic_contracts.sweeps import TrialState
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.plots.parallel_plot import ParallelPlot
 from mosaic_gui.plots.pareto_plot import ParetoPlot
+from mosaic_gui.state.agents import Mode
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.viewmodels.run_table import Column
 from mosaic_gui.viewmodels.trial_table import TrialTableModel
-from mosaic_gui.views.main_window import RUNS, SWEEPS, WATCH
+from mosaic_gui.views.main_window import RUNS, SWEEPS, TRAIN, WATCH
 from mosaic_gui.views.sweeps_page import SweepsPage
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
@@ -148,6 +150,39 @@ def test_a_sweep_of_the_run_list_opens_its_page(client: DesktopClient) -> None:
     assert (client.window.page, client.sweeps.chosen) == (SWEEPS, run_id(89))
     client.sweeps.take_problem("It is away.")
     assert "It is away." in client.window.sweeps._words.text()
+
+
+def test_the_form_opens_over_the_sweeps_and_a_sweep_over_the_form(
+    qtbot: QtBot, tmp_path: Path
+) -> None:
+    """The button next to Launch leads to the form, also where no sweep was chosen yet; it stays until one is opened."""
+    made = DesktopClient(tmp_path)
+    qtbot.addWidget(made.window)
+    made.window.show()
+    made.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
+    made._on_tick(made.store.replace_runs([sweep_run(90), sweep_run(89)]))
+    made.agents.set_mode(Mode.AGENT)
+    made.launch.take_catalogue(WorkerEntries(workers=[worker()]))
+    made.window.show_page(TRAIN)
+    made.window.train.preflight.sweep.click()
+    page_of = made.window.sweeps
+    assert (made.window.page, page_of.form.isVisible()) == (SWEEPS, True)
+    page_of.form.dimensions["gamma"].box.click()
+    assert made.sweep_form.draft is not None
+    assert made.sweep_form.draft.names == ["gamma"]
+    page_of.form.dimensions["gamma"].high.setText("2")
+    page_of.form.dimensions["gamma"].high.textEdited.emit("2")
+    assert page_of.form.dimensions["gamma"]._fault.text() == "at most 1"
+    assert not page_of.form.start.isEnabled()
+    made.navigator.open_runs([run_id(89)])
+    assert (page_of.form.isVisible(), made.sweeps.chosen) == (False, run_id(89))
+    page_of.head.copy_wanted.emit()
+    assert page_of.form.isVisible()
+    assert made.sweep_form.draft.names == ["learning_rate", "gamma", "loss"]
+    page_of.form.cancel.click()
+    assert page_of.list.isVisible()
+    made.launch._settle.stop()
+    made.sweep_form._settle.stop()
 
 
 def test_several_rows_open_together(client: DesktopClient, shown: SweepsPage) -> None:

@@ -372,8 +372,8 @@ class Wiring(QObject):
         self.window.show_page(SWEEPS if self._parts.sweep_form.open() else TRAIN)
 
     def _on_sweep_started(self, run: RunView) -> None:
-        self._parts.sweeps.choose(run.run_id)
         self.window.show_page(SWEEPS)
+        self._parts.sweeps.open(run.run_id)
 
     def _on_compare_wanted(self, run_ids: list[str]) -> None:
         self._parts.comparison.begin(run_ids)

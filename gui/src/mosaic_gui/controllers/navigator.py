@@ -47,8 +47,8 @@ class RunNavigator(QObject):
         """Watch the first run with the others laid over it. A sweep has a page of its own."""
         first = self._store.runs.get(run_ids[0]) if run_ids else None
         if first is not None and first.spec.kind is RunKind.SWEEP:
-            self._sweeps.choose(first.run_id)
             self._window.show_page(SWEEPS)
+            self._sweeps.open(first.run_id)
             return
         self._layouts.take_back()
         self._open(run_ids)

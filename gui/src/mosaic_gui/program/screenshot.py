@@ -8,6 +8,7 @@ from PyQt6.QtCore import QObject, QTimer, pyqtSignal
 from PyQt6.QtGui import QPainter
 from PyQt6.QtWidgets import QApplication
 
+from mosaic_contracts.choices import RunKind
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
@@ -16,7 +17,16 @@ from mosaic_gui.timers import interval_timer
 from mosaic_gui.viewmodels.frame_clock import TICK_MS
 from mosaic_gui.viewmodels.replay import ReplayPhase
 from mosaic_gui.views.arrangement import COMPARE, HUMAN
-from mosaic_gui.views.main_window import CHECKPOINTS, PLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
+from mosaic_gui.views.main_window import (
+    CHECKPOINTS,
+    PLAY,
+    RUNS,
+    SETTINGS,
+    SWEEPS,
+    TRAIN,
+    TRAINED,
+    WATCH,
+)
 from mosaic_gui.views.preflight_panel import ABOUT, PLAN
 
 LOOK_MS = 100
@@ -103,6 +113,10 @@ class Screenshots(QObject):
                     lambda: True,
                 )
             )
+        if any(run.spec.kind is RunKind.SWEEP for run in runs):
+            self._views.append(
+                ("sweeps", lambda: client.window.show_page(SWEEPS), self._has_trials)
+            )
         live = _first(runs, lambda run: run.state is RunState.RUNNING and _has_points(run))
         good = _first(runs, lambda run: run.state is RunState.SUCCEEDED and _has_points(run))
         bad = _first(runs, lambda run: run.state in _FAILED) or _first(runs, _is_ended_badly)
@@ -173,6 +187,10 @@ class Screenshots(QObject):
         """Whether the list of checkpoints was read, with the trend of the first card."""
         model = self._client.all_checkpoints
         return model.is_read and (model.row is None or model.trend(model.row.run_id) is not None)
+
+    def _has_trials(self) -> bool:
+        """Whether the newest sweep was read."""
+        return len(self._client.sweeps.trials) > 0
 
     def _has_list(self) -> bool:
         client = self._client

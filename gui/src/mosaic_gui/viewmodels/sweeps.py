@@ -80,6 +80,8 @@ class SweepsModel(QObject):
     """A TrialChange of the chosen sweep."""
     facts_changed = pyqtSignal()
     """Counts, best trial, importance or state of the chosen sweep."""
+    opened = pyqtSignal()
+    """The chosen sweep is to be shown instead of the form."""
     selected_changed = pyqtSignal()
     brushed = pyqtSignal()
     """Other ranges of parameters are selected."""
@@ -181,6 +183,11 @@ class SweepsModel(QObject):
         self.importance = view.importance if view is not None else None
         self._begin()
         self.wanted.emit()
+
+    def open(self, run_id: str) -> None:
+        """Choose a sweep, and show it."""
+        self.choose(run_id)
+        self.opened.emit()
 
     def take_view(self, view: SweepView) -> None:
         """Take a sweep as far as it is."""

@@ -86,7 +86,7 @@ class SweepsPage(VisibilityFrame):
         self.shown.connect(model.set_shown)
         self._form_model.opened.connect(lambda: self.show_form(True))
         self._form_model.closed.connect(lambda: self.show_form(False))
-        model.chosen_changed.connect(lambda: self.show_form(False))
+        model.opened.connect(lambda: self.show_form(False))
         model.list_changed.connect(self.refresh)
         model.facts_changed.connect(self.refresh)
         self.list.row_chosen.connect(model.choose)
