@@ -137,7 +137,7 @@ class Recorder:
         position = max(start.seq, state.first) - 1
         self._see(position, state)
         self._guard.check()
-        if not await self._stream.is_writable(state):
+        if not await self._stream.is_writable(position):
             await self._stream.replace()
             raise StreamMoved(
                 "the broker could not write to its stream any more; it was created again"

@@ -90,15 +90,18 @@ class BrokerStream:
         """How the stream is. Raises NotFoundError when it was deleted."""
         return self._state(await self._bus.jetstream().stream_info(subjects.EVENTS_STREAM))
 
-    async def is_writable(self, state: StreamState) -> bool:
+    async def is_writable(self, position: int) -> bool:
         """Whether the broker still takes messages.
 
         After one failed write (a full disk) nats-server refuses all writes, even when there is room again, until it is
         restarted or the stream is created again.
+
+        Args:
+            position: last message that is in the store. What the stream has up to there is deleted: a request that
+                deletes nothing may succeed on a stream that cannot be written.
         """
         try:
-            # Deletes nothing, and is refused as every other write is.
-            await self._bus.jetstream().purge_stream(subjects.EVENTS_STREAM, seq=state.first)
+            await self.purge(position)
         except ServerError as error:
             get_log().warning("stream.broken", why=str(error))
             return False
