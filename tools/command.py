@@ -175,9 +175,8 @@ def test(tree: Tree, words: list[str]) -> None:
     else:
         if "tests" in names:
             # what crosses services starts the whole stack
-            command.sync(
-                tree, ["cli", *command.STACK, "worker_play", "worker_spade", "exporter", "analysis"]
-            )
+            others = ["worker_play", "worker_spade", "worker_sweep", "exporter", "analysis"]
+            command.sync(tree, ["cli", *command.STACK, *others])
         command.sync(tree, ["tools", *names], dev=True)
     run_tool(tree, "check.py", "test", *words)
 

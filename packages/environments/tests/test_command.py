@@ -39,6 +39,9 @@ STACK = ["cli", *command.STACK]
         ("compare last@best last", ["cli", "analysis"]),
         ("compare last random", ["cli", "analysis", "worker_play"]),
         ("evaluate CartPole-v1 --random", ["cli", "worker_play"]),
+        ("sweep spec.yaml --follow", ["cli", "worker_sweep"]),
+        ("sweep resume last", ["cli", "worker_sweep"]),
+        ("sweep show last", ["cli"]),
         ("", ["cli"]),
     ],
 )

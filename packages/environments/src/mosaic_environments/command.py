@@ -12,6 +12,7 @@ STACK = ("broker", "scheduler", "recorder", "gateway", "worker_cleanrl")
 """What a stack on this machine consists of, next to the command line that starts it."""
 _STARTS_A_STACK = ("demo", "up", "retry", "resume", "clone", "run")
 _ASKS_A_WORKER = ("run", "describe", "check", "preflight")
+_READS_A_SWEEP: tuple[list[str], ...] = ([], ["show"], ["best"], ["stop"], ["export"], ["list"])
 _ENCODES = ("--mp4", "--gif", "--minari")
 """Options of `export` that need the exporter."""
 _ANALYSES = ("compare", "reproduce")
@@ -60,6 +61,8 @@ def needed(tree: Tree, words: list[str], environ: dict[str, str]) -> list[str]:
         own += [*STACK, "worker_play"]
     if _acts_randomly(words):
         own += ["worker_play"]
+    if verb == "sweep" and words[1:2] not in _READS_A_SWEEP:
+        own += ["worker_sweep"]
     if verb in _ASKS_A_WORKER:
         own += _worker_named(tree, words[1:])
     return own

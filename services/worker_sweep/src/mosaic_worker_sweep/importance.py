@@ -16,7 +16,7 @@ from mosaic_contracts.sweeps import ParameterImportance
 
 MIN_TRIALS = 10
 """Complete trials without which nothing is estimated."""
-_MAX_TRIALS = 1_000
+_MAX_TRIALS = 300
 """Complete trials from which it is estimated; of more, so many are drawn."""
 _GROWTH = 1.1
 """Factor by which the number of complete trials grows between two estimates."""

@@ -35,6 +35,7 @@ class SweepRecorder:
         self._telemetry = context.telemetry
         self._objectives = sweep.objectives
         self._total = total
+        self._waits = ""
         self.ended = 0
         """Number of trials that have ended and were not tried again."""
         self.completed = 0
@@ -85,7 +86,9 @@ class SweepRecorder:
 
     def waits(self, words: str) -> None:
         """Show why trials cannot start; empty: they can."""
-        self._telemetry.note("trials", words)
+        if words != self._waits:
+            self._waits = words
+            self._telemetry.note("trials", words or None)
 
     def _record(self, record: TrialRecord) -> None:
         self._telemetry.extra(SWEEP_TRIAL, record.model_dump(mode="json"))
