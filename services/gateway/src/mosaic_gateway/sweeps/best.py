@@ -12,24 +12,22 @@ def best_trials(
     trials: Iterable[TrialRecord], objectives: Sequence[Objective]
 ) -> list[TrialRecord]:
     """The best complete trial, the first of equal ones; with two objectives those that no other one beats in both."""
-    count = len(objectives)
     signs = [-1.0 if one.direction is Direction.MAXIMIZE else 1.0 for one in objectives]
-    costs = sorted(
-        (
-            [sign * value for sign, value in zip(signs, trial.values, strict=True)],
-            trial.number,
-            trial,
-        )
+    complete = [
+        (trial.values, trial)
         for trial in trials
-        if trial.state is TrialState.COMPLETE and trial.values and len(trial.values) == count
-    )
-    if count == 1:
-        return [trial for _, _, trial in costs[:1]]
+        if trial.state is TrialState.COMPLETE and trial.values and len(trial.values) == len(signs)
+    ]
+    if len(signs) == 1:
+        best = min(complete, key=lambda one: (signs[0] * one[0][0], one[1].number), default=None)
+        return [] if best is None else [best[1]]
     found: list[TrialRecord] = []
     lowest = float("inf")
-    for (_, second), _, trial in costs:
-        if second < lowest:
-            lowest = second
+    for values, trial in sorted(
+        complete, key=lambda one: (signs[0] * one[0][0], signs[1] * one[0][1], one[1].number)
+    ):
+        if signs[1] * values[1] < lowest:
+            lowest = signs[1] * values[1]
             found.append(trial)
     return found
 
