@@ -1,5 +1,6 @@
 """Options and arguments that several verbs share."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -40,6 +41,14 @@ EpisodeEnv = Annotated[
 Attempt = Annotated[
     int | None,
     typer.Option(min=1, help="Attempt of the run; default: the newest that has the episode."),
+]
+FromZoo = Annotated[
+    Path | None,
+    typer.Option(
+        "--from-rl-zoo",
+        metavar="FILE",
+        help="Begin with the tuned parameters of a file of RL Baselines3 Zoo, e.g. hyperparams/ppo.yml.",
+    ),
 ]
 Detach = Annotated[bool, typer.Option("--detach", "-d", help="Print the id and return.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Maximum number.")]

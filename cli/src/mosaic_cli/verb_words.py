@@ -15,7 +15,7 @@ WORDS: dict[str, Words] = {
             "--seed=any -s=any --steps=any --record=|metrics|episodes|replay|full --wall-time=any "
             "--restart=|never|on_interrupt --name=any --cpus=any --gpus=any --gpu-memory-mb=any "
             "--note=any --priority=any --hold --consent=any --file=any -f=any --detach -d "
-            "--dry-run --json --url=any --token-file=any --ca-file=any --help -h "
+            "--dry-run --from-rl-zoo=any --json --url=any --token-file=any --ca-file=any --help -h "
         ),
         repeated=kinds("--param=any -p=any --tag=any -t=any --secret=any --set=any "),
         arguments=("worker", "any", "any"),
@@ -293,7 +293,8 @@ WORDS: dict[str, Words] = {
             "start": Words(
                 "Start a sweep. The word `start` may be left out.",
                 options=kinds(
-                    "--dry-run --follow -f --json --url=any --token-file=any --ca-file=any --help -h "
+                    "--dry-run --follow -f --from-rl-zoo=any --json --url=any --token-file=any "
+                    "--ca-file=any --help -h "
                 ),
                 arguments=("any",),
             ),

@@ -41,6 +41,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the plan, start nothing.")
     ] = False,
+    from_rl_zoo: option.FromZoo = None,
     json: option.Json = False,
 ) -> None:
     """Start a run and follow it: WORKER ALGORITHM ENVIRONMENT, or -f SPEC.yaml with further options.
@@ -51,6 +52,10 @@ def run(
 
     fields = spec_fields(file, worker, algorithm, environment, options)
     with open_client() as client:
+        if from_rl_zoo is not None:
+            from mosaic_cli.rl_zoo import with_zoo, zoo_entry
+
+            fields = with_zoo(fields, zoo_entry(client, from_rl_zoo, fields))
         spec = make_spec(client, fields)
         report = client.check(spec)
         if dry_run:

@@ -46,6 +46,7 @@ def start_sweep(
         bool, typer.Option("--dry-run", help="Show what would be started, start nothing.")
     ] = False,
     follow: Follow = False,
+    from_rl_zoo: option.FromZoo = None,
     json: option.Json = False,
 ) -> None:
     """Start a sweep. The word `start` may be left out.
@@ -56,6 +57,10 @@ def start_sweep(
 
     asked = read_sweep(file)
     with open_client() as client:
+        if from_rl_zoo is not None:
+            from mosaic_cli.rl_zoo import sweep_with_zoo, zoo_entry
+
+            asked = sweep_with_zoo(asked, zoo_entry(client, from_rl_zoo, asked.run))
         report = client.check_sweep(asked)
         if dry_run or not report.ok:
             _show_check(report, json and dry_run)
