@@ -59,6 +59,7 @@ def shown(qtbot: QtBot, tmp_path: Path) -> Iterator[Shown]:
     client.watch.watch(run_id(0))
     client.window.show_page(WATCH)
     yield Shown(client)
+    client.sync_controller.detach()
     client.launch._settle.stop()
     client.window.close()
     client.window.deleteLater()
@@ -182,7 +183,31 @@ def test_an_ended_run_is_sent_after_consent(qtbot: QtBot, shown: Shown) -> None:
     assert "401: no such key" in popup.sync._words.text()
     assert (popup.sync.begin.isVisible(), popup.sync.project.isVisible()) == (True, False)
     popup.close()
-    client.sync_controller.detach()
+
+
+def test_the_page_of_a_sent_run_is_one_click_away(qtbot: QtBot, shown: Shown) -> None:
+    """It is recorded a moment after the sync has ended, when the run itself is followed no longer."""
+    session = FakeSession(shown.client.store)
+    client, api = shown.client, session.api
+    client.sync_controller.session = cast(StreamSession, session)
+    client._on_tick(client.store.take_runs([run(0, RunState.SUCCEEDED, revision=9)]))
+    client.sync.run_id = run_id(0)
+    client.sync_controller._on_started(run_id(0), run(5))
+    sent = run(5, RunState.SUCCEEDED)
+    url = "https://wandb.ai/a/b/runs/c"
+    tracked = TrackedRun(tracker="wandb", mode="online", url=url)
+    upload = TrackedUpload(tracker="wandb", state=UploadState.UPLOADED)
+    for status in (
+        SyncStatus(syncs=[sent]),
+        SyncStatus(syncs=[sent], tracked=tracked, upload=upload),
+    ):
+        asked = len(api.asked)
+        qtbot.waitUntil(lambda asked=asked: len(api.asked) > asked)  # type: ignore[misc]
+        api.replies[-1].succeed(status)
+    assert client.window.notices.text == "Sent to W&B."
+    client._on_tick(session.reported[-1])
+    shown.links.tracker.click()
+    assert shown.opened == [url]
 
 
 def plan(project: str) -> SyncPlan:

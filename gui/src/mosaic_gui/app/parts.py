@@ -173,7 +173,7 @@ class ClientParts(QObject):
         self.sweeps_controller = SweepsController(self.sweeps, self.say, self)
         self.sweep_starter = SweepFormController(self.sweep_form, self.say, self)
         self.dashboards = DashboardController(self.watch, self.say, self.open_page, self)
-        self.sync_controller = SyncController(self.sync, self.say, self)
+        self.sync_controller = SyncController(self.sync, self.say, self.open_page, self)
 
     @property
     def attached(self) -> tuple[Controller, ...]:

@@ -213,6 +213,16 @@ class Store:
         followed.follower = Follower(run_id)
         return followed.follower
 
+    def take_tracking(
+        self, run_id: str, tracked: TrackedRun, upload: TrackedUpload | None
+    ) -> Changes:
+        """Take what is recorded of a run at its tracker: a run that has ended is followed no longer."""
+        followed = self.followed.get(run_id)
+        if followed is None or (followed.tracked, followed.upload) == (tracked, upload):
+            return NOTHING
+        followed.tracked, followed.upload = tracked, upload
+        return Changes(events=frozenset({run_id}))
+
     def take_past(self, run_id: str, events: list[dict[str, Any]]) -> Changes:
         """Take older events that are not part of curves."""
         followed = self.followed.get(run_id)

@@ -56,6 +56,8 @@ class SyncModel(QObject):
             return ""
         if not sync.state.is_final:
             return sync.waiting_reason or ". ".join(sync.notes) or tr("Sending …")
+        if sync.state is RunState.SUCCEEDED:
+            return tr("Sent.")
         if sync.end is not None and sync.end.message:
             return f"{badge(sync)[0]}: {sync.end.message}"
         return badge(sync)[0]

@@ -1,8 +1,9 @@
 """What is known of a run at its tracker: the state of its upload, the last error, where its files are; and sending."""
 
 from PyQt6.QtCore import QEvent, QPoint, Qt, pyqtSignal
-from PyQt6.QtWidgets import QFormLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from mosaic_gui.discard import discard
 from mosaic_gui.state.external_links import ExternalLink
 from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.sync import SyncModel
@@ -33,9 +34,8 @@ class TrackerPopup(PanelPopup):
         self._error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._note = snug_label("", "muted")
         self.sync = SyncPanel(sync)
-        self._rows = QFormLayout()
-        self._rows.setHorizontalSpacing(12)
-        self._rows.setVerticalSpacing(6)
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(6)
         self.page = button(tr("Open page"), "", "tracker.page")
         self.page.clicked.connect(self._open)
         head = QHBoxLayout()
@@ -73,14 +73,11 @@ class TrackerPopup(PanelPopup):
         self._note.setText(way.note or way.obstacle)
         self._note.setVisible(bool(self._note.text()))
         self.sync.offer(way.can_send)
-        while self._rows.rowCount():
-            self._rows.removeRow(0)
+        while (item := self._rows.takeAt(0)) is not None:
+            if (old := item.widget()) is not None:
+                discard(old)
         for name, value in way.summary:
-            title, words = label(name, "muted"), snug_label(value)
-            title.setFixedWidth(_TITLE_WIDTH)
-            title.setAlignment(Qt.AlignmentFlag.AlignTop)
-            words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            self._rows.addRow(title, words)
+            self._rows.addWidget(_row(name, value))
         self.page.setVisible(bool(way.url))
 
     def event(self, event: QEvent | None) -> bool:
@@ -109,3 +106,17 @@ class TrackerPopup(PanelPopup):
         url = self._model.tracker.url
         self.close()
         self.open_wanted.emit(url)
+
+
+def _row(name: str, value: str) -> QWidget:
+    made = QWidget()
+    row = QHBoxLayout(made)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(12)
+    title, words = label(name, "muted"), snug_label(value)
+    title.setFixedWidth(_TITLE_WIDTH)
+    title.setAlignment(Qt.AlignmentFlag.AlignTop)
+    words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    row.addWidget(title)
+    row.addWidget(words, 1)
+    return made
