@@ -39,7 +39,7 @@ def _spec(make_spec: Any, server: str | None, **parameters: Any) -> Any:
 
 
 def _prepare(folder: Path, key: str, finish_s: float = 20.0) -> None:
-    """In the run's process: its secret and home as a stack gives them, and a shorter end."""
+    """In the run's process: its secret and home as a stack gives them, a shorter end, and more questions."""
     home, secret = folder / "home", folder / "control/WANDB_API_KEY"
     home.mkdir()
     secret.write_text(key)
@@ -49,9 +49,10 @@ def _prepare(folder: Path, key: str, finish_s: float = 20.0) -> None:
         "WANDB_API_KEY": "of the user's own environment, which no run asked for",
         "WANDB_MODE": "online",
     }
-    from mosaic_worker_cleanrl.launch import tracking_hook
+    from mosaic_worker_cleanrl.launch import tracking_hook, upload_watch
 
     tracking_hook.FINISH_S = tracking_hook.STOP_FINISH_S = finish_s
+    upload_watch.PERIOD_S = 0.5
 
 
 def _upload_states(finished: FinishedTraining) -> list[str]:
