@@ -126,9 +126,12 @@ class SyncController(Controller):
         is_there = status.upload is not None and status.upload.state is UploadState.UPLOADED
         url = status.tracked.url if status.tracked is not None and is_there else None
         if url is not None:
-            self._say(tr("Sent to W&B."), tr("Open page"), partial(self._open, url))
+            self._say(tr("Sent to W&B."), tr("Open page"), partial(self._show_page, url))
         elif is_there or not self._sent[run_id]:
             self._say(tr("Sent to W&B."), "", None)
         else:
             return
         del self._sent[run_id]
+
+    def _show_page(self, url: str) -> None:
+        self._open(url)
