@@ -12,6 +12,8 @@ CONTROL_DIR = "control"
 PRIVATE_DIRS = frozenset({CONTROL_DIR, OUTBOX_DIR})
 """Folders of a run that are in no manifest and that nobody downloads: credentials, sockets, events on their way."""
 
+MAX_LISTED = 10_000
+"""Maximum number of files in a report, and of files in a manifest that the run did not announce; others are counted."""
 OTHER = "other"
 _KINDS = {
     "logs": "log",

@@ -68,7 +68,8 @@ async def list_artifacts(services: ServicesDep, run_id: KnownRun) -> Response:
 @router.get("/runs/{run_id}/manifest", response_model=RunManifest, tags=["artifacts"])
 async def get_manifest(services: ServicesDep, run_id: KnownRun) -> Response:
     """All files of the run, announced or found, with their states; and the run at W&B, its dashboards and its study."""
-    return json_reply(await services.manifests.manifest(run_id))
+    manifest = await services.manifests.manifest(run_id)
+    return await asyncio.to_thread(json_reply, manifest)
 
 
 @router.head("/runs/{run_id}/artifacts/" + ANY_PATH, include_in_schema=False)

@@ -4,8 +4,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from mosaic_base.file_tree import MAX_FILES, FileTree, find_file, list_files
-from mosaic_contracts.manifest import PRIVATE_DIRS
+from mosaic_base.file_tree import FileTree, find_file, list_files
+from mosaic_contracts.manifest import MAX_LISTED, PRIVATE_DIRS
 from mosaic_gateway.files.clips import find_clips
 from mosaic_store import KnownFiles
 
@@ -33,7 +33,7 @@ class FolderLook(NamedTuple):
 
 
 def look_at(
-    folder: Path, known: KnownFiles, *, has_ended: bool, max_files: int = MAX_FILES
+    folder: Path, known: KnownFiles, *, has_ended: bool, max_files: int = MAX_LISTED
 ) -> FolderLook:
     """Look at a run's folder. Blocks: call it in a thread.
 

@@ -53,7 +53,8 @@ class Manifests:
             known = with_report(known, await self._report(run_id))
         has_ended = run is not None and run.state.is_final
         looked = await self._look(run_id, known, has_ended=has_ended)
-        manifest = compose(run_id, known, looked.tree, looked.clips)
+        # Thousands of entries take too long for the event loop.
+        manifest = await asyncio.to_thread(compose, run_id, known, looked.tree, looked.clips)
         manifest.links = [*_trackers(known), *await self._links(run_id, run)]
         return manifest
 

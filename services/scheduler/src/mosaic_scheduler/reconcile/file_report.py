@@ -5,14 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mosaic_base.file_tree import FILE, FoundFile, hash_file, list_files
-from mosaic_contracts.manifest import PRIVATE_DIRS, FileReport, ReportedFile, kind_of
+from mosaic_contracts.manifest import MAX_LISTED, PRIVATE_DIRS, FileReport, ReportedFile, kind_of
 from mosaic_contracts.manifest_words import FileType
 
 MAX_REPORT_BYTES = 2**20
 """Maximum size of a report's paths and facts: it is one event."""
 _FACTS_BYTES = 200
 """Size of an entry without its path, rounded up."""
-MAX_LISTED = 10_000
 MAX_HASHED_BYTES = 2**37
 """Maximum size of a file that is hashed: a sparse file may claim more than any disk has."""
 
