@@ -167,7 +167,7 @@ LINES_OF_VERBS = [
     ("checkpoints",), ("checkpoints", "verify", "last"), ("checkpoints", "verify", EVIL), ("compare", "last", EVIL),
     ("compare", EVIL, "random"), ("compare", "--training", EVIL), ("reproduce", EVIL),
     ("reproduce", "last", "--with", EVIL), ("tensorboard", "last", "--no-open"), ("tensorboard", EVIL),
-    ("wandb", "status", "last"), ("wandb", "sync", "last"), ("wandb", "sync", EVIL),
+    ("wandb", "status", "last"), ("wandb", "sync", "last"), ("wandb", "sync", EVIL), ("sweep", EVIL),
 ]  # fmt: skip
 
 
