@@ -27,6 +27,8 @@ MOST_SMOOTH = 1_000
 REACH = 0.18
 """Distance from an axis, in spaces between axes, within which dragging selects a range of it."""
 LEAST_BRUSH = 0.01
+LABEL_PX = 20.0
+"""Height of the labels above and below an axis."""
 _VALUE = "\0value"
 """Name of the value's axis among the brushes, which is that of no parameter."""
 
@@ -105,6 +107,7 @@ class ParallelPlot(TrialPlot):
         view = self._item.getViewBox()
         view.setMouseEnabled(x=False, y=False)
         view.dragged.connect(self._on_drag)
+        view.sigResized.connect(lambda *_: self._fit())
         self._bundle = TrialLines(self._item)
         self._chosen_line = pg.PlotCurveItem(antialias=True)
         self._chosen_line.setZValue(40)
@@ -210,8 +213,15 @@ class ParallelPlot(TrialPlot):
         ticks = [(at, self._title(name)) for at, name in enumerate(self._names)]
         self._bottom.setTicks([ticks])
         self._item.setXRange(-0.35, len(self._names) - 0.65, padding=0)
-        self._item.setYRange(-0.09, 1.09, padding=0)
+        self._fit()
         self._draw_brushes()
+
+    def _fit(self) -> None:
+        """Leave space for the labels at both ends of the axes."""
+        high = self._item.getViewBox().height()
+        if high > 3 * LABEL_PX:
+            margin = LABEL_PX / (high - 2 * LABEL_PX)
+            self._item.setYRange(-margin, 1 + margin, padding=0)
 
     def _draw_brushes(self) -> None:
         tokens = current()

@@ -211,8 +211,9 @@ class RunFilterModel(QSortFilterProxyModel):
         super().__init__(parent)
         self._words = ""
         self._states: frozenset[RunState] = frozenset(RunState)
-        self.sweep = ""
-        """Run id of the sweep whose trials are listed alone; empty: trials are behind their sweeps."""
+        self.sweeps: tuple[str, ...] = ()
+        """Run ids of a sweep and of those that it goes on with, whose trials are listed alone; empty: trials are behind
+        their sweeps."""
         self._source = source
         self.setSourceModel(source)
         self.setSortRole(Role.SORT)
@@ -231,7 +232,14 @@ class RunFilterModel(QSortFilterProxyModel):
 
     def show_trials(self, sweep: str) -> None:
         """List the runs of a sweep's trials alone; empty: all runs but those of trials."""
-        self.sweep = sweep
+        found: list[str] = []
+        while sweep and sweep not in found:
+            found.append(sweep)
+            row = self._source.row_of(sweep)
+            run = self._source.run_at(row) if row is not None else None
+            searched = run.spec.sweep if run is not None else None
+            sweep = (searched.continues or "") if searched is not None else ""
+        self.sweeps = tuple(found)
         self.invalidate()
 
     @property
@@ -265,8 +273,8 @@ class RunFilterModel(QSortFilterProxyModel):
 
     def _is_here(self, run: RunView) -> bool:
         """Whether a run is listed: forty trials would bury the runs between them."""
-        if self.sweep:
-            return run.trial is not None and run.spec.parent == self.sweep
+        if self.sweeps:
+            return run.trial is not None and run.spec.parent in self.sweeps
         return run.trial is None
 
     def lessThan(self, left: QModelIndex, right: QModelIndex) -> bool:

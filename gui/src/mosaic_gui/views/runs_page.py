@@ -323,7 +323,8 @@ class RunsPage(QWidget):
 
     def _on_rows(self) -> None:
         total, shown = self._shown.total, self._shown.rowCount()
-        if self._shown.sweep and self._model.row_of(self._shown.sweep) is None:
+        sweeps = self._shown.sweeps
+        if sweeps and self._model.row_of(sweeps[0]) is None:
             self.show_trials("")  # the sweep was deleted
             return
         self._count.setText(
@@ -377,7 +378,8 @@ class RunsPage(QWidget):
 
     @property
     def _idle_words(self) -> str:
-        at = self._model.row_of(self._shown.sweep) if self._shown.sweep else None
+        sweeps = self._shown.sweeps
+        at = self._model.row_of(sweeps[0]) if sweeps else None
         run = self._model.run_at(at) if at is not None else None
         if run is None:
             return tr("Double-click a run to watch it")
