@@ -25,7 +25,7 @@ _QUERY = """query RunResumeStatus($project: String, $entity: String, $name: Stri
 
 
 def leave_out_sent(source: SyncSource, folder: Path, key: str) -> int:
-    """Rewrite the `.wandb` file of a folder without the rows that W&B has.
+    """Rewrite the `.wandb` file of a folder: its whole records, without the rows that W&B has.
 
     Args:
         source: where the run is sent to.
@@ -36,23 +36,18 @@ def leave_out_sent(source: SyncSource, folder: Path, key: str) -> int:
         Number of rows that were left out.
 
     Raises:
-        RunRefused: W&B does not answer, refuses the key, or the file cannot be read.
+        LogUnreadable: the file cannot be read, or its run was killed before it began.
+        RunRefused: W&B does not answer, or refuses the key.
     """
     path = next(folder.glob("*.wandb"))
-    try:
-        run = _run_of(path)
-        if run is None:
-            raise RunRefused(
-                f"{path.name} does not hold a whole run; the run was killed before it began."
-            )
-        project, entity, name = run
-        rows = _rows_sent(source, source.project or project, source.entity or entity, name, key)
-        if rows:
-            rest = path.with_suffix(".rest")
-            write_records(rest, _without_rows(read_records(path), rows))
-            rest.replace(path)
-    except LogUnreadable as error:
-        raise RunRefused(f"{error}.") from error
+    run = _run_of(path)
+    if run is None:
+        raise LogUnreadable(f"{path.name} holds no run: it was killed before it began")
+    project, entity, name = run
+    rows = _rows_sent(source, source.project or project, source.entity or entity, name, key)
+    rest = path.with_suffix(".rest")
+    write_records(rest, _without_rows(read_records(path), rows))
+    rest.replace(path)
     return rows
 
 

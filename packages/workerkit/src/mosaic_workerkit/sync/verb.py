@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import sys
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,7 @@ from mosaic_workerkit.errors import RunRefused
 from mosaic_workerkit.listener import SocketListener
 from mosaic_workerkit.sync.feed import FeedServer, RunFeed
 from mosaic_workerkit.sync.stored_run import ReceivedEvents, write_offline
+from mosaic_workerkit.sync.transaction_log import LogUnreadable
 from mosaic_workerkit.sync.unsent import leave_out_sent
 from mosaic_workerkit.sync.upload import netrc_for, private_variables, upload
 
@@ -67,11 +69,9 @@ def send(context: TrainContext) -> None:
         return
     folders = _folders(source, feed, last, own)
     context.telemetry.note(_NOTE, f"Sending to {source.address}.")
-    for folder in folders:
-        if rows := leave_out_sent(source, folder, key):
-            context.telemetry.log(
-                "info", f"W&B has {rows} rows of {folder.name} already; the rest is sent."
-            )
+    folders = [folder for folder in folders if _prepare(context, source, folder, key)]
+    if not folders:
+        raise RunRefused("No W&B folder of the run can be read; the log says what is wrong.")
     netrc = key_file.with_name(_NETRC)  # deleted with the key, when the run ends
     replace_file(netrc, netrc_for(source.address, key), mode=0o600)
     url = upload(
@@ -140,6 +140,21 @@ def _folders(source: SyncSource, feed: RunFeed, last: FeedPage, own: Path) -> li
         raise RunRefused("The gateway did not say what the run is.")
     stored = ReceivedEvents(source, last.about, feed.events(), last.files, feed.files)
     return [write_offline(stored, own)]
+
+
+def _prepare(context: TrainContext, source: SyncSource, folder: Path, key: str) -> bool:
+    """Make a folder ready to be sent. Return whether it can be; one that is broken holds up no other."""
+    try:
+        rows = leave_out_sent(source, folder, key)
+    except LogUnreadable as error:
+        words = f"The W&B folder {folder.name} is left out: {error}."
+        context.telemetry.log("warning", words)
+        print(words, file=sys.stderr)  # noqa: T201 - the worker's log
+        return False
+    if rows:
+        words = f"W&B has {rows} rows of {folder.name} already; the rest is sent."
+        context.telemetry.log("info", words)
+    return True
 
 
 def _names_in(url: str | None) -> dict[str, str]:
