@@ -5,6 +5,7 @@ from tests.specimen import run_id, worker
 from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.spec import RunSpec
 from mosaic_gui.state.draft import SpecDraft
+from mosaic_gui.state.tracking import hindrance
 
 MARKED: dict[str, dict[str, Any]] = {
     "wandb_entity": {"type": ["string", "null"], "default": None, "x-tracking": "entity"},
@@ -95,6 +96,14 @@ def test_a_worker_that_offers_no_tracker_gets_none() -> None:
     assert made.tracking is not None
     assert "does not offer W&B" in made.tracking.group.hindrance
     assert made.spec()["parameters"] == {"gamma": 0.5}
+
+
+def test_a_bundle_that_is_missing_is_named() -> None:
+    """A worker that has W&B as a bundle gets the command that adds it."""
+    entry = tracked_worker()
+    with_bundle = {"bundles": ["wandb"], "room": "worker_a"}
+    entry = entry.model_copy(update={"manifest": entry.manifest.model_copy(update=with_bundle)})
+    assert "./mosaic sync worker_a --bundle wandb adds it" in hindrance(entry)
 
 
 def test_a_proxys_password_is_not_taken_into_a_spec() -> None:

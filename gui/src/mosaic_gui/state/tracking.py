@@ -129,6 +129,13 @@ def hindrance(worker: WorkerEntry) -> str:
     offered = worker.description.tracking if worker.description else []
     if WANDB in offered:
         return ""
+    manifest = worker.manifest
+    if WANDB in manifest.bundles and manifest.room:
+        return tr(
+            "{worker} has no W&B here; {command} adds it. Curves, files and videos are kept by MOSAIC itself.",
+            worker=manifest.title,
+            command=f"./mosaic sync {manifest.room} --bundle {WANDB}",  # unsaid: a command
+        )
     return tr(
         "{worker} does not offer W&B yet; curves, files and videos are kept by MOSAIC itself.",
         worker=worker.manifest.title,
