@@ -48,10 +48,15 @@ TRIAL: dict[str, Any] = {
 }
 
 
-async def start(stack: Stack, **changes: Any) -> RunRecord:
-    """Start a sweep, and wait until its worker is there."""
+def install(stack: Stack) -> None:
+    """Give the stack a worker of sweeps."""
     answer = {"ok": True, "findings": [], "plan": {"sampler": "tpe"}}
     script_worker(stack, "sweep", answer, SEARCHES, {"id": "optuna"}, modes=("sweep",))
+
+
+async def start(stack: Stack, **changes: Any) -> RunRecord:
+    """Start a sweep, and wait until its worker is there."""
+    install(stack)
     made = await stack.ask("sweep", SweepOrder(sweep={**SWEEP, **changes}))
     await wait_begun(stack, made.run_id, 1)
     return made
@@ -81,8 +86,7 @@ async def refused(stack: Stack, **changes: Any) -> ProblemError:
 
 async def test_a_sweep_is_refused_with_the_paths_of_its_fields(stack: Stack) -> None:
     """Everything that is wrong is said at once, where the user wrote it; what is right is counted."""
-    answer = {"ok": True, "findings": [], "plan": {"sampler": "tpe"}}
-    script_worker(stack, "sweep", answer, SEARCHES, {"id": "optuna"}, modes=("sweep",))
+    install(stack)
     run = {**SWEEP["run"], "parameters": {"rate": -1.0, "save_every": 3}, "internet": "maybe"}
     error = await refused(stack, run=run)
     assert [field["where"] for field in error.problem.fields] == ["sweep.run.internet"]
@@ -150,6 +154,26 @@ async def test_a_run_of_a_trial_is_made_once_and_ends_with_its_sweep(stack: Stac
         return not stack.worker_file(made.run_id, "").exists()
 
     await until(is_gone)
+
+
+async def test_a_sweep_has_the_consent_of_its_trials(stack: Stack) -> None:
+    """What the trials need is agreed to once, in the run of the sweep; no trial asks its worker again."""
+    install(stack)
+    needs = {"ok": True, "findings": [], "needs": ["sends to W&B"]}
+    properties = {"lr": {"type": "number", "minimum": 0}}
+    schema = {"parameters": {"type": "object", "properties": properties}}
+    script_worker(stack, "needy", needs, "time.sleep(60)", schema)
+    run = {"worker": "needy", "algorithm": "a", "environment": "E-v0", "consent": "no"}
+    search = {"parameters": {"lr": {"type": "float", "low": 0.1, "high": 0.9}}, "seeds": []}
+    field, *others = (await refused(stack, run=run, **search)).problem.fields
+    assert (field["where"], others) == ("sweep.run.consent", [])
+    (digest,) = field["nearest"]
+    sweep = await start(stack, run={**run, "consent": digest}, **search)
+    made = await trial(stack, sweep.run_id, "0/E-v0/1", parameters={"lr": 0.3}, seed=1)
+    assert (made.spec.consent, made.spec.parameters) == (digest, {"lr": 0.3})
+    high = {"lr": {"type": "float", "low": -1, "high": 0.9}}
+    error = await refused(stack, run={**run, "consent": digest}, **{**search, "parameters": high})
+    assert "sweep.parameters.lr.low" in {field["where"] for field in error.problem.fields}
 
 
 async def test_a_killed_sweep_goes_on_in_its_folder(stack: Stack) -> None:
