@@ -128,7 +128,11 @@ def test_a_stopped_sweep_leaves_no_trial_running_and_goes_on_later(stack: StackU
         assert set(ended.values()) == {TrialState.STOPPED}
         second = client.resume_sweep(first.run_id, parallel=1)
         until(lambda: client.runs(parent=second.run_id).runs, "a trial of the next sweep", 60)
-        taken = {one.number: one.state for one in client.trials(second.run_id).trials}
-        assert taken.items() >= ended.items()
+
+        def are_taken_over() -> bool:
+            taken = {one.number: one.state for one in client.trials(second.run_id).trials}
+            return taken.items() >= ended.items()
+
+        until(are_taken_over, "the trials of the first sweep are stored with the second", 60)
         client.stop_sweep(second.run_id)
         stack.wait_final(second.run_id)

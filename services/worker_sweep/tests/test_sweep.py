@@ -190,6 +190,14 @@ def test_budgets_and_stops(tmp_path: Path) -> None:
     assert swept.states() == [TrialState.STOPPED] * 2
     swept.close()
 
+    swept = Swept(tmp_path / "e", sweep_spec())
+    assert len(swept.exchange().start) == 2
+    assert len(swept.exchange(waits="The sweep starts no more trials.").start) == 2
+    swept.sweep.stop(let_finish=False)
+    assert swept.exchange(waits="The sweep starts no more trials.").is_over
+    assert swept.states() == [TrialState.STOPPED] * 2
+    swept.close()
+
 
 def test_a_sweep_goes_on_with_the_study_of_another(tmp_path: Path) -> None:
     """What was stopped or crashed is tried again, what ran is begun again, and all else counts."""

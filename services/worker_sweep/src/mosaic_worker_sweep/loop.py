@@ -15,6 +15,8 @@ from mosaic_workerkit.worker import package_versions
 
 _LAST_S = 20.0
 """Seconds for the last estimate of the importances."""
+_SILENT_S = 10.0
+"""Seconds without a request after which a stopped sweep waits no longer: the stack is down too."""
 _GRACE_PART = 0.8
 """Part of the grace time in which the runs of a stopped sweep may end."""
 
@@ -65,13 +67,17 @@ def run_sweep(context: TrainContext) -> None:
 
 
 def _serve(context: TrainContext, sweep: Sweep, server: ExchangeServer) -> None:
-    until: float | None = None
+    stopped_at: float | None = None
     while not sweep.is_over:
         server.handle_request()
-        if context.stop.requested and until is None:
-            until = time.monotonic() + _GRACE_PART * context.spec.grace_s
+        if context.stop.requested and stopped_at is None:
+            stopped_at = time.monotonic()
             sweep.stop(let_finish=False)
         sweep.tick()
-        if until is not None and time.monotonic() >= until:
-            say("Some runs have not ended in time. They are stopped with the sweep.")
+        if stopped_at is None:
+            continue
+        now = time.monotonic()
+        is_late = now - stopped_at >= _GRACE_PART * context.spec.grace_s
+        if is_late or now - max(server.last_request, stopped_at) >= _SILENT_S:
+            say("Some runs have not ended yet. They are stopped with the sweep.")
             return

@@ -4,6 +4,7 @@ import http.server
 import json
 import socketserver
 import sys
+import time
 from http import HTTPStatus
 from typing import Any
 
@@ -35,6 +36,8 @@ class ExchangeServer(socketserver.BaseServer):
     def __init__(self, listener: SocketListener, sweep: Sweep) -> None:
         super().__init__("", _Handler)
         self.sweep = sweep
+        self.last_request = time.monotonic()
+        """Monotonic time of the last request."""
         self.socket = listener.socket
         self.socket.listen(_BACKLOG)
         self.socket.settimeout(_TICK_S)
@@ -45,6 +48,7 @@ class ExchangeServer(socketserver.BaseServer):
 
     def get_request(self) -> tuple[Any, Any]:
         """Accept a connection."""
+        self.last_request = time.monotonic()
         return self.socket.accept()
 
     def shutdown_request(self, request: Any) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from mosaic_contracts.states import RunState
 from mosaic_contracts.sweep_exchange import (
     FollowedRun,
     SweepNews,
@@ -96,6 +97,8 @@ class Sweep:
         """
         self._recorder.waits(news.waits)
         self._take(news)
+        if news.waits and self.is_stopping:
+            self._leave_out_unsubmitted()
         for trial in list(self._live.values()):
             self._judge(trial)
         if not news.waits:
@@ -171,6 +174,13 @@ class Sweep:
             trial.is_stale = False
         for trial in changed.values():
             self._recorder.going(trial)
+
+    def _leave_out_unsubmitted(self) -> None:
+        """Count runs that cannot be submitted as ended, where their trial is stopped."""
+        for trial in self._live.values():
+            for run in trial.runs.values():
+                if trial.verdict is not None and run.run_id is None and not run.has_ended:
+                    run.state = RunState.CANCELLED.value
 
     def _judge(self, trial: LiveTrial) -> None:
         """Decide whether a trial goes on, and end it where all of its runs have ended."""

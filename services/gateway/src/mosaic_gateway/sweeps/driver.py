@@ -46,6 +46,7 @@ _LATER = frozenset(
         ProblemCode.WORKER_NOT_READY,
         ProblemCode.XMPP_UNAVAILABLE,
         ProblemCode.INTERNAL,
+        ProblemCode.RUN_ENDED,  # the sweep is stopping: its worker learns of that next
     }
 )
 """What says nothing of the run: it is submitted again. Any other problem refuses the run for good."""
