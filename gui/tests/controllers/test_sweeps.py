@@ -133,7 +133,7 @@ def test_a_sweep_that_cannot_be_read_says_why_and_is_read_again(bench: SweepBenc
 
 
 def test_the_best_is_trained_with_seeds_that_no_trial_had(bench: SweepBench) -> None:
-    """The seeds of the sweep are 1 and 2, so the first fresh one is 3."""
+    """They begin where those of the command line begin."""
     bench.model.train(17, 2)
     assert bench.asked("sweep_best") == [(SWEEP, 17)]
     fields = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1", "seed": 1}
@@ -141,8 +141,8 @@ def test_the_best_is_trained_with_seeds_that_no_trial_had(bench: SweepBench) -> 
     bench.answer("sweep_best", best)
     specs = [args[0] for args in bench.asked("submit")]
     assert [(spec["seed"], spec["parameters"]) for spec in specs] == [
-        (3, {"gamma": 0.97}),
-        (4, {"gamma": 0.97}),
+        (1_000, {"gamma": 0.97}),
+        (1_001, {"gamma": 0.97}),
     ]
     for n, reply in enumerate(bench.session.api.replies[-2:]):
         reply.succeed(run(n))
@@ -156,5 +156,8 @@ def test_stop_and_resume(bench: SweepBench) -> None:
     bench.answer("stop_sweep", sweep_run(90, RunState.STOPPING, revision=2))
     assert bench.said[-1] == "No further trial starts; running trials go on to their end."
     bench.model.resume()
+    bench.model.resume(20)
+    (_, nothing), (_, changes) = bench.asked("resume_sweep")
+    assert (nothing, changes["budget"]["trials"]) == ({}, 60)
     bench.answer("resume_sweep", sweep_run(91))
     assert bench.model.chosen == run_id(91)

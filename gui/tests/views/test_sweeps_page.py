@@ -131,7 +131,8 @@ def test_what_is_done_with_a_sweep(
     client.sweeps.stop(True)
     client.sweeps.train(17, 5)
     assert (list(stopped[0]), list(trained[0])) == ([run_id(90), True], [run_id(90), 17, 5])
-    assert client.sweeps.command == f"./mosaic sweep show {run_id(90)}"
+    commands = [text for _, text in client.sweeps.commands]
+    assert commands[0] == f"./mosaic sweep show {run_id(90)}"
     shown.head.export_to(str(tmp_path / "trials.csv"))
     lines = (tmp_path / "trials.csv").read_text().splitlines()
     assert (len(lines), lines[0].split(",")[:3]) == (

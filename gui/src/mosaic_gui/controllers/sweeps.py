@@ -1,5 +1,6 @@
 """Requests of the page `Sweeps`: sweeps, changed trials from a cursor, and what is done with a sweep."""
 
+import itertools
 from collections import deque
 from functools import partial
 from typing import Any
@@ -23,6 +24,8 @@ PAGE = 500
 SETTLE_MS = 200
 """Delay after an event, so that many events cause one request."""
 RETRY_MS = 3_000
+FIRST_FRESH_SEED = 1_000
+"""Seeds from here on are fresh, as on the command line, where the sweep itself does not use them."""
 
 
 class SweepsController(Controller):
@@ -193,10 +196,10 @@ class SweepsController(Controller):
         reply.done.connect(lambda _run: self._say(words, "", None))
         self._apply(reply)
 
-    def _on_resume(self, run_id: str) -> None:
+    def _on_resume(self, run_id: str, changes: dict[str, Any]) -> None:
         if self.session is None:
             return
-        reply = self.session.api.resume_sweep(run_id)
+        reply = self.session.api.resume_sweep(run_id, changes)
         self._apply(reply)
         reply.done.connect(self._on_resumed)
 
@@ -226,11 +229,11 @@ class SweepsController(Controller):
         if self.session is None:
             return
         spec = self._model.spec
-        used = [*(spec.seeds if spec is not None else ()), best.seed]
-        first = max(used) + 1
+        used = {*(spec.seeds if spec is not None else ()), best.seed}
+        fresh = (seed for seed in itertools.count(FIRST_FRESH_SEED) if seed not in used)
         fields = best.model_dump(mode="json", exclude_unset=True)
         made: list[RunView] = []
-        for seed in range(first, first + count):
+        for seed in itertools.islice(fresh, count):
             reply = self.session.api.submit({**fields, "seed": seed})
             reply.done.connect(partial(self._on_made, made, count))
             self._apply(reply)

@@ -213,9 +213,9 @@ class ApiClient(QObject):
         """RunView. The request can be repeated."""
         return self._send(http_api.STOP_SWEEP, run_id, body={"let_finish": let_finish})
 
-    def resume_sweep(self, run_id: str) -> ApiReply:
-        """RunView of a new sweep that goes on with the trials of this one."""
-        return self._send(http_api.RESUME_SWEEP, run_id, body={})
+    def resume_sweep(self, run_id: str, changes: dict[str, Any]) -> ApiReply:
+        """RunView of a new sweep that goes on with the trials of this one. `changes`: a SweepResume."""
+        return self._send(http_api.RESUME_SWEEP, run_id, body=changes)
 
     def delete_run(self, run_id: str) -> ApiReply:
         """RunView with `deleted_at`; for a day it can be restored."""

@@ -10,6 +10,7 @@ from PyQt6.QtCore import QAbstractListModel, QModelIndex, QObject, Qt, pyqtSigna
 
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.sweeps import (
+    MAX_TRIALS,
     ParameterImportance,
     SweepSpec,
     SweepView,
@@ -89,7 +90,8 @@ class SweepsModel(QObject):
     """The chosen sweep is to be read."""
     stop_wanted = pyqtSignal(str, bool)
     """Run id of a sweep, and whether its running trials go on to their end."""
-    resume_wanted = pyqtSignal(str)
+    resume_wanted = pyqtSignal(str, dict)
+    """Run id of a sweep, and what changes: a SweepResume."""
     train_wanted = pyqtSignal(str, object, int)
     """Run id of a sweep, number of a trial (None: the best one), and with how many fresh seeds it is trained."""
     runs_wanted = pyqtSignal(list)
@@ -264,10 +266,15 @@ class SweepsModel(QObject):
         if self.chosen:
             self.stop_wanted.emit(self.chosen, let_finish)
 
-    def resume(self) -> None:
-        """Go on with the chosen sweep."""
-        if self.chosen:
-            self.resume_wanted.emit(self.chosen)
+    def resume(self, more: int = 0) -> None:
+        """Go on with the chosen sweep, with so many trials more than its budget has."""
+        spec = self.spec
+        if spec is None:
+            return
+        trials = min(MAX_TRIALS, spec.budget.trials + more)
+        budget = spec.budget.model_copy(update={"trials": trials})
+        changes = {"budget": budget.model_dump(mode="json")} if more else {}
+        self.resume_wanted.emit(self.chosen, changes)
 
     def train(self, number: int | None, seeds: int) -> None:
         """Train a trial's parameters with fresh seeds; None: those of the best trial."""
@@ -287,9 +294,15 @@ class SweepsModel(QObject):
         return (run.spec.name or run.name) if run is not None else tr("a sweep")
 
     @property
-    def command(self) -> str:
-        """The command that shows the chosen sweep in a terminal."""
-        return tr("./mosaic sweep show {run}", run=self.chosen)
+    def commands(self) -> list[tuple[str, str]]:
+        """Commands for the chosen sweep in a terminal: what each does, and its text."""
+        run = self.chosen
+        best = tr("./mosaic sweep best {run} --run --seeds {n}", run=run, n=FRESH_SEEDS)
+        return [
+            (tr("show it"), tr("./mosaic sweep show {run}", run=run)),
+            (tr("train the best"), best),
+            (tr("export it"), tr("./mosaic sweep export {run}", run=run)),
+        ]
 
     def write_csv(self, file: TextIO) -> None:
         """Write all trials in the order of their numbers, with all digits."""

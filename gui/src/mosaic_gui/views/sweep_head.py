@@ -21,6 +21,8 @@ from mosaic_gui.views.badge import Badge
 from mosaic_gui.views.text import ElidedLabel, button
 
 _CSV = "csv"
+_FURTHER = (20, 100)
+"""Numbers of trials that are offered beyond the budget."""
 _SEEDS = (1, 3, FRESH_SEEDS, 10)
 _SHOWN = (TrialState.RUNNING, TrialState.PRUNED, TrialState.STALE)
 
@@ -54,7 +56,7 @@ class SweepHead(QFrame):
         self.more = button(tr("More"), "quiet", "sweeps.more")
         self._arrange()
         self.stop.clicked.connect(self._ask_stop)
-        self.resume.clicked.connect(model.resume)
+        self.resume.clicked.connect(self._ask_resume)
         self.train.clicked.connect(self._ask_seeds)
         self.more.clicked.connect(self._show_more)
         model.facts_changed.connect(self.refresh)
@@ -78,12 +80,8 @@ class SweepHead(QFrame):
         is_live = not run.state.is_final
         self.stop.setVisible(is_live)
         self.resume.setVisible(not is_live)
-        self.resume.setEnabled(row.done is not None and row.done < (row.total or 0))
-        self.resume.setToolTip(
-            tr("Go on with the trials that are left")
-            if self.resume.isEnabled()
-            else tr("All trials of the budget have ended.")
-        )
+        self.resume.setEnabled(spec is not None and row.done is not None)
+        self.resume.setToolTip(tr("Go on with the trials that are left, or with more"))
         has_best = bool(model.trials.best)
         self.train.setEnabled(has_best)
         self.train.setToolTip(
@@ -124,6 +122,18 @@ class SweepHead(QFrame):
                 action.triggered.connect(lambda _on, let=let_finish: self._model.stop(let))
         menu.popup(self.stop.mapToGlobal(QPoint(0, self.stop.height() + 4)))
 
+    def _ask_resume(self) -> None:
+        menu, row = self._menu(), self._model.row
+        left = (row.total or 0) - (row.done or 0) if row is not None else 0
+        texts = {0: tr_n("The {n} trial that is left", "The {n} trials that are left", left)}
+        texts |= {more: tr_n("{n} further trial", "{n} further trials", more) for more in _FURTHER}
+        for more, text in texts.items():
+            action = menu.addAction(text)
+            if action is not None:
+                action.setEnabled(bool(more or left > 0))
+                action.triggered.connect(lambda _on, n=more: self._model.resume(n))
+        menu.popup(self.resume.mapToGlobal(QPoint(0, self.resume.height() + 4)))
+
     def _ask_seeds(self) -> None:
         menu, chosen = self._menu(), self._model.trial
         if chosen is not None and chosen.state is not TrialState.COMPLETE:
@@ -151,12 +161,16 @@ class SweepHead(QFrame):
         menu = self._menu()
         for text, act in (
             (tr("New sweep like this"), self.copy_wanted.emit),
-            (tr("Copy as command"), self._copy_command),
             (tr("Export trials as CSV …"), self._export),
         ):
             action = menu.addAction(text)
             if action is not None:
                 action.triggered.connect(act)
+        menu.addSeparator()
+        for what, command in self._model.commands:
+            action = menu.addAction(tr("Copy command: {what}", what=what))
+            if action is not None:
+                action.triggered.connect(lambda _on, text=command: self._copy(text))
         menu.popup(self.more.mapToGlobal(QPoint(0, self.more.height() + 4)))
 
     def _menu(self) -> QMenu:
@@ -164,10 +178,10 @@ class SweepHead(QFrame):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return menu
 
-    def _copy_command(self) -> None:
+    def _copy(self, command: str) -> None:
         if (clipboard := QGuiApplication.clipboard()) is not None:
-            clipboard.setText(self._model.command)
-            self.said.emit(tr("Copied: {command}", command=self._model.command))
+            clipboard.setText(command)
+            self.said.emit(tr("Copied: {command}", command=command))
 
     def _export(self) -> None:
         dialog = QFileDialog(self, tr("Export trials"))
