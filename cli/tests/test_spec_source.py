@@ -82,7 +82,7 @@ CLEANRL = {
     [
         ("worker: cleanrl\n", "names no algorithm"),
         ("worker: cleanrl\nalgoritm: ppo\n", "Did you mean algorithm or"),
-        (SPEC + "priorty: 5\n", "priorty: there is no such field. Did you mean priority?"),
+        (SPEC + "prioritys: 5\n", "prioritys: there is no such field. Did you mean priority?"),
         (SPEC + "steps: 0\n", "steps: "),
         (SPEC + "seed: 5\n", "line 11"),
         ("a: [1", "line 1"),
