@@ -192,7 +192,9 @@ class Peers:
         return self.records[request.run_id]
 
     async def _list(self, request: ListRequest) -> RunRecords | RunIds:
-        self.asked.append(request)
+        if request.kinds not in ([RunKind.SWEEP.value], [RunKind.SYNC.value]):
+            # The gateway itself asks for these now and then.
+            self.asked.append(request)
         ids = sorted((i for i in self.records if i < (request.before or "~")), reverse=True)
         found = [r for i in ids if _fits(r := self.records[i], request)]
         if request.brief:
