@@ -109,7 +109,7 @@ class RunSyncs:
         if WANDB_SECRET not in await asyncio.to_thread(self._vault.names):
             raise _impossible(
                 "The stack has no key for W&B",
-                f"`./mosaic secret set {WANDB_SECRET}` stores it; W&B shows it at https://wandb.ai/authorize.",
+                f"`./mosaic secret set {WANDB_SECRET}` stores it; the page of your account at W&B shows it.",
             )
         described = await self._described()
         worker = _choose(record, described)
