@@ -11,7 +11,6 @@ from tests.sweeping import Swept
 
 from mosaic_contracts.sweep_exchange import SweepOrders
 from mosaic_contracts.sweeps import STUDY_FILE, TrialState
-from mosaic_worker_sweep.sweep import SweepHopeless
 from mosaic_workerkit.testing.recorded import of_type, read_events
 
 
@@ -143,13 +142,24 @@ def test_how_a_run_ends_decides_its_trial(
 
 
 def test_trials_that_all_fail_alike_end_the_sweep(tmp_path: Path) -> None:
-    """The budget is not spent on what cannot work."""
-    swept, driver = (
-        Swept(tmp_path, sweep_spec()),
-        Driver(refuse="There is no environment 'CartPole-v9'."),
-    )
-    with pytest.raises(SweepHopeless, match=r"first 5 trials failed.*CartPole-v9"):
-        swept.drive(driver)
+    """The budget is not spent on what cannot work. A trial that still runs is stopped."""
+    swept = Swept(tmp_path, sweep_spec(parallel=3, budget={"trials": 50}))
+    orders = swept.exchange()
+    for _ in range(4):
+        running, *rest = orders.start
+        failed = [{"key": e.key, "state": "failed", "message": "No game."} for e in rest]
+        orders = swept.exchange(runs=failed)
+        orders.start.sort(key=lambda each: each.key != running.key)
+    assert "The first 6 trials failed" in swept.sweep.hopeless
+    assert "was refused: No game." in swept.sweep.hopeless
+    assert [order.key for order in orders.start] == ["0/CartPole-v1/1"]
+    assert swept.exchange(
+        runs=[{"key": "0/CartPole-v1/1", "run_id": "r", "state": "running"}]
+    ).stop == ["r"]
+    assert swept.exchange(
+        runs=[{"key": "0/CartPole-v1/1", "run_id": "r", "state": "cancelled"}]
+    ).is_over
+    assert swept.states() == [TrialState.STOPPED, *[FAILED] * 6]
     swept.close()
 
 

@@ -7,7 +7,7 @@ from mosaic_contracts.sweep_exchange import SWEEP_SOCKET
 from mosaic_worker_sweep.recording import SweepRecorder, say
 from mosaic_worker_sweep.server import ExchangeServer
 from mosaic_worker_sweep.study import StudyFile
-from mosaic_worker_sweep.sweep import Sweep, SweepHopeless, steps_of, trials_of
+from mosaic_worker_sweep.sweep import Sweep, steps_of, trials_of
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.errors import ReportedError, RunRefused
 from mosaic_workerkit.listener import SocketListener
@@ -52,12 +52,11 @@ def run_sweep(context: TrainContext) -> None:
         if study.count
         else f"The sweep begins: {total} trials at the most."
     )
-    try:
-        with closing(SocketListener(context.run_dir / SWEEP_SOCKET)) as listener:
-            _serve(context, sweep, ExchangeServer(listener, sweep))
-        sweep.close(0.0 if context.stop.requested else _LAST_S)
-    except SweepHopeless as error:
-        raise ReportedError(str(error)) from error
+    with closing(SocketListener(context.run_dir / SWEEP_SOCKET)) as listener:
+        _serve(context, sweep, ExchangeServer(listener, sweep))
+    sweep.close(0.0 if context.stop.requested else _LAST_S)
+    if sweep.hopeless:
+        raise ReportedError(sweep.hopeless)
     if recorder.best is not None:
         say(
             f"Best: trial {recorder.best.number} with {recorder.best.values}: {recorder.best.parameters}"

@@ -80,6 +80,12 @@ class SweepRecorder:
         """Count the trial that ended last no more."""
         self.ended -= 1
 
+    def left(self, trial: LiveTrial, verdict: TrialEnd) -> None:
+        """Record a trial that will have ended so when the runs of a stopped sweep have ended."""
+        record = _live_record(trial, verdict.state)
+        record.reason, record.ended = verdict.reason, time.time()
+        self._record(record)
+
     def importance(self, importance: ParameterImportance) -> None:
         """Record the importance of the parameters."""
         self._telemetry.extra(SWEEP_IMPORTANCE, importance.model_dump(mode="json"))

@@ -36,10 +36,6 @@ _VARIABLE = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}|[-+0-9.e]*[0-9][-+0-9.e]*")
 """Parts of a reason that differ from trial to trial: run ids and numbers."""
 
 
-class SweepHopeless(RuntimeError):
-    """The first trials all failed for the same reason."""
-
-
 class Sweep:
     """One sweep.
 
@@ -67,7 +63,9 @@ class Sweep:
         self._report_steps = report_steps(spec.pruner, steps_of(spec))
         self._pruning_steps = pruning_steps(spec.pruner, steps_of(spec))
         self.is_stopping = False
-        """Whether no further trial starts because a user stopped the sweep."""
+        """Whether no further trial starts because the sweep was stopped."""
+        self.hopeless = ""
+        """Why the sweep ended itself: its first trials all failed for the same reason."""
         self._first_reasons: list[str] | None = []
         """Reasons of the first trials, as long as all of them failed; None: one has not."""
         self._importance = ImportanceEstimator(study.completed)
@@ -90,17 +88,15 @@ class Sweep:
         return self._study.elapsed_s + self._clock() - self._began
 
     def exchange(self, news: SweepNews) -> SweepOrders:
-        """Take what is new of the trials' runs, and return what is to be done now.
-
-        Raises:
-            SweepHopeless: the first trials all failed for the same reason.
-        """
+        """Take what is new of the trials' runs, and return what is to be done now."""
         self._recorder.waits(news.waits)
         self._take(news)
         if news.waits and self.is_stopping:
             self._leave_out_unsubmitted()
         for trial in list(self._live.values()):
             self._judge(trial)
+        if self.hopeless and not self.is_stopping:
+            self.stop(let_finish=False)
         if not news.waits:
             self._begin_trials()
         self._study.sync()
@@ -149,7 +145,11 @@ class Sweep:
             self._recorder.importance(found)
 
     def close(self, timeout_s: float) -> None:
-        """Write what is left: the elapsed time, and the importance of the parameters if it is ready in time."""
+        """Write what is left: trials whose runs have not ended, the elapsed time, and the importance of the parameters
+        if it is ready in time."""
+        for trial in self._live.values():
+            if trial.verdict is not None:
+                self._recorder.left(trial, trial.verdict)
         self._keep_elapsed()
         self._study.close()
         found = self._importance.finish(self._recorder.completed, timeout_s)
@@ -251,7 +251,7 @@ class Sweep:
             return
         self._first_reasons.append(_VARIABLE.sub("", verdict.reason))
         if len(self._first_reasons) >= HOPELESS_TRIALS and len(set(self._first_reasons)) == 1:
-            raise SweepHopeless(
+            self.hopeless = (
                 f"The first {len(self._first_reasons)} trials failed for the same reason, so the sweep has ended. "
                 f"The last one: {verdict.reason}"
             )
