@@ -1,5 +1,6 @@
 """Stores and run folders that an older MOSAIC made open in this one, and hold what they held."""
 
+import hashlib
 import json
 import tarfile
 import tempfile
@@ -8,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stack_under_test import StackUnderTest, link_environments
+from stack_under_test import StackUnderTest, link_environments, until
+
+from mosaic_contracts.manifest import PRIVATE_DIRS
+from mosaic_contracts.manifest_words import FileType
 
 HERE = Path(__file__).parent
 
@@ -50,6 +54,29 @@ def test_every_event_is_what_it_was(stack: StackUnderTest) -> None:
     assert json.loads(stack.cli("episodes", "last", "--json").stdout) == json.loads(
         expected(stack, "episodes.json")
     )
+
+
+def test_an_older_run_has_a_complete_manifest(stack: StackUnderTest) -> None:
+    """At the first request, with the digest of every file; the second one has it from the store."""
+    with stack.client() as client:
+        runs = client.runs().runs
+        assert runs
+        for run in runs:
+            first = client.manifest(run.run_id)
+            folder = stack.run_dir(run.run_id)
+            there = [each for each in first.entries if each.state.is_there]
+            assert {each.path: each.sha256 for each in there if each.type is FileType.FILE} == {
+                path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+                for path in folder.rglob("*")
+                if path.is_file() and path.relative_to(folder).parts[0] not in PRIVATE_DIRS
+            }
+            assert any(each.announced for each in first.entries)
+
+            def is_reported(run_id: str = run.run_id) -> bool:
+                return client.manifest(run_id).reported_at is not None
+
+            until(is_reported, "the report is stored", 30)
+            assert client.manifest(run.run_id).entries == first.entries
 
 
 def test_an_older_run_can_be_repeated(stack: StackUnderTest) -> None:
