@@ -128,6 +128,7 @@ def test_what_is_done_with_a_sweep(
     """Stop in two ways, train the best, the command, and a file of all trials."""
     stopped, trained = QSignalSpy(client.sweeps.stop_wanted), QSignalSpy(client.sweeps.train_wanted)
     assert shown.head.stop.isVisible()
+    shown.trials.table.sortByColumn(2, Qt.SortOrder.DescendingOrder)
     client.sweeps.stop(True)
     client.sweeps.train(17, 5)
     assert (list(stopped[0]), list(trained[0])) == ([run_id(90), True], [run_id(90), 17, 5])
@@ -143,6 +144,12 @@ def test_what_is_done_with_a_sweep(
     client.sweeps.take_view(view(89))
     assert (shown.head.stop.isVisible(), shown.head.resume.isVisible()) == (False, True)
     assert client.sweeps.table.rowCount() == 0
+    header = shown.trials.table.horizontalHeader()
+    assert header is not None
+    assert (header.sortIndicatorSection(), header.sortIndicatorOrder()) == (
+        0,
+        Qt.SortOrder.AscendingOrder,
+    )
 
 
 def test_a_sweep_of_the_run_list_opens_its_page(client: DesktopClient) -> None:

@@ -279,6 +279,8 @@ class ComparisonModel(QObject):
             self.episodes_wanted.emit(found)
 
     def _fits(self, run: RunView, environment: str) -> bool:
+        if run.trial is not None:
+            return False  # those of a sweep would bury all others; they are selected in the list of runs
         if self.is_training:
             is_training = run.spec.kind is RunKind.TRAIN and run.run_id not in self.trainings
             return is_training and run.summary is not None and run.summary.episodes > 0

@@ -81,6 +81,7 @@ class FormBar(QWidget):
         entries = [
             PickerEntry(run.run_id, f"{run.name}   {tr_mark(STATE_WORDS[run.state])}")
             for run in self._model.copyable
+            if run.trial is None  # those of a sweep would bury all others
         ]
         picker.offer(entries, tr("There is no run yet whose algorithm this stack has."))
         picker.chosen.connect(lambda run_id: (self._model.copy_run(run_id), picker.close()))

@@ -73,7 +73,7 @@ class TrialTableView(QTableView):
         self.customContextMenuRequested.connect(self._show_menu)
         self.doubleClicked.connect(lambda _index: self.open())
         model.table.modelReset.connect(self.mark)
-        model.chosen_changed.connect(self._fit)
+        model.chosen_changed.connect(self._begin)
         model.selected_changed.connect(self._follow)
         if (selection := self.selectionModel()) is not None:
             selection.currentRowChanged.connect(self._on_row)
@@ -128,6 +128,13 @@ class TrialTableView(QTableView):
         index = self.currentIndex()
         if index.isValid():
             self.scrollTo(index)
+
+    def _begin(self) -> None:
+        """Show another sweep, in the order of the trials' numbers."""
+        header = self.horizontalHeader()
+        if header is not None:
+            header.setSortIndicator(0, Qt.SortOrder.AscendingOrder)
+        self._fit()
 
     def _fit(self) -> None:
         header = self.horizontalHeader()
