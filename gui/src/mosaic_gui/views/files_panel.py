@@ -48,6 +48,8 @@ class FilesPanel(QWidget):
         """The user chose the file, not the panel."""
         self.table = PlainTable(model.files, "files.table")
         self.table.setAccessibleName(tr("Files of the run"))
+        # Paths begin alike; what differs is at their ends.
+        self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         rows = self.table.verticalHeader()
         if rows is not None:
             rows.setDefaultSectionSize(ROW_HEIGHT)
