@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from pytestqt.qtbot import QtBot
-from tests.specimen import worker
+from tests.specimen import run, run_id, summary, worker
 
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.sweeps import SweepSpec
@@ -174,3 +174,23 @@ def test_seeds_are_numbers_and_ranges() -> None:
     assert parse_seeds("") == []
     with pytest.raises(ValueError, match="no range"):
         parse_seeds("5-1")
+
+
+def test_metrics_are_those_of_the_newest_run_of_the_algorithm(form: SweepFormModel) -> None:
+    """Names of other curves (returns by episode) are no metrics."""
+    asked: list[str] = []
+    form.metrics_wanted.connect(asked.append)
+    form._store.replace_runs(
+        [
+            run(1, summary=summary(1)),
+            run(2, summary=summary(2)),
+            run(3, summary=summary(3), spec={"algorithm": "dqn"}),
+        ]
+    )
+    form.open()
+    assert asked == [run_id(2)]
+    form.take_metrics(run_id(2), ["episode/return", "losses/value_loss", "charts/SPS", "odd"])
+    assert form.metrics[-2:] == ["charts/SPS", "losses/value_loss"]
+    form.open()
+    assert len(asked) == 1
+    form._settle.stop()

@@ -25,6 +25,7 @@ class SweepFormController(Controller):
         self._model, self._say = model, say
         model.check_wanted.connect(self._on_check)
         model.start_wanted.connect(self._on_start)
+        model.metrics_wanted.connect(self._on_metrics_wanted)
 
     def load(self, path: str) -> None:
         """Fill the form from a file of a sweep."""
@@ -65,6 +66,11 @@ class SweepFormController(Controller):
             reply = self.session.api.start_sweep(spec)
             reply.done.connect(self._on_started)
             reply.failed.connect(partial(self._on_refused, spec))
+
+    def _on_metrics_wanted(self, run_id: str) -> None:
+        if self.session is not None:
+            reply = self.session.api.curves(run_id, [], 1)
+            reply.done.connect(lambda found: self._model.take_metrics(run_id, found.names))
 
     def _on_started(self, run: RunView) -> None:
         if self.session is not None:

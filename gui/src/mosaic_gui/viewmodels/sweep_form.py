@@ -1,10 +1,11 @@
 """The form of a sweep: the run of the form `Train new`, with parameters that vary."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from mosaic_contracts.curve_set import EPISODE_CURVES
 from mosaic_contracts.worker import CheckReport, Finding
 from mosaic_gui.state import wording
 from mosaic_gui.state.edit_history import EditHistory
@@ -34,6 +35,9 @@ class SweepFormModel(QObject):
     """Faults, findings or the right to start may be different."""
     check_wanted = pyqtSignal(dict)
     start_wanted = pyqtSignal(dict)
+    metrics_wanted = pyqtSignal(str)
+    """Names of the curves of a run, by its id."""
+    metrics_changed = pyqtSignal()
     opened = pyqtSignal()
     """The form is to be shown."""
     closed = pyqtSignal()
@@ -48,6 +52,8 @@ class SweepFormModel(QObject):
         self.refusal = ""
         """Why the last check or start failed."""
         self.is_starting = False
+        self._metrics: dict[tuple[str, str], list[str]] = {}
+        """Names of curves by worker and algorithm, of its newest run."""
         self._drafts: dict[tuple[str, str], SweepDraft] = {}
         self._key = ("", "")
         self._asked: dict[str, Any] | None = None
@@ -69,6 +75,7 @@ class SweepFormModel(QObject):
         if not self._take_algorithm():
             return False
         self.opened.emit()
+        self._ask_metrics()
         self._touch()
         return True
 
@@ -207,13 +214,26 @@ class SweepFormModel(QObject):
     @property
     def metrics(self) -> list[str]:
         """Names of metrics that are offered."""
-        found = {
-            name
-            for followed in self._store.followed.values()
-            for name in followed.curves.series
-            if "/" in name
-        }
-        return [*KNOWN_METRICS, *sorted(found.difference(KNOWN_METRICS))]
+        found = self._metrics.get(self._key, [])
+        return [*KNOWN_METRICS, *sorted(set(found).difference(KNOWN_METRICS))]
+
+    def take_metrics(self, run_id: str, names: Sequence[str]) -> None:
+        """Take the names of a run's curves."""
+        run = self._store.runs.get(run_id)
+        if run is not None:
+            metrics = [name for name in names if "/" in name and name not in EPISODE_CURVES]
+            self._metrics[(run.spec.worker, run.spec.algorithm)] = metrics
+            self.metrics_changed.emit()
+
+    def _ask_metrics(self) -> None:
+        runs = self._store.runs.values()
+        found = [
+            run.run_id
+            for run in runs
+            if (run.spec.worker, run.spec.algorithm) == self._key and run.summary is not None
+        ]
+        if found and self._key not in self._metrics:
+            self.metrics_wanted.emit(max(found))
 
     @property
     def spec(self) -> dict[str, Any] | None:

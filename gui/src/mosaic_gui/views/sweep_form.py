@@ -1,6 +1,6 @@
 """The form of a sweep: parameters and settings on the left, what it makes and what is in the way on the right."""
 
-from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtCore import QStringListModel, Qt, pyqtSignal
 from PyQt6.QtWidgets import (
     QCheckBox,
     QCompleter,
@@ -41,6 +41,7 @@ class SweepForm(QWidget):
         self.dimensions: dict[str, DimensionRow] = {}
         self.settings: dict[str, FieldRow] = {}
         self._sections: list[FormSection] = []
+        self._names = QStringListModel(model.metrics, self)
         self._title = ElidedLabel("", "heading")
         self.search = QLineEdit()
         self.search.setObjectName("sweep.search")
@@ -66,6 +67,7 @@ class SweepForm(QWidget):
 
     def rebuild(self) -> None:
         """Build the form for another algorithm."""
+        self._offer_metrics()
         draft = self._model.draft
         self.dimensions, self.settings, self._sections = {}, {}, []
         inside = inside_of_scroll()
@@ -127,6 +129,9 @@ class SweepForm(QWidget):
         if row is not None:
             self._area.ensureWidgetVisible(row)
 
+    def _offer_metrics(self) -> None:
+        self._names.setStringList(self._model.metrics)
+
     def _filter(self) -> None:
         words, only = self.search.text(), self.only_varied.isChecked()
         for row in self.dimensions.values():
@@ -147,7 +152,7 @@ class SweepForm(QWidget):
         made.typed.connect(lambda text, n=name: self._model.set_setting(n, text))
         made.reset_wanted.connect(lambda n=name: self._model.reset_setting(n))
         if name in ("metric", "second_metric") and isinstance(made.input, QLineEdit):
-            completer = QCompleter(self._model.metrics, made.input)
+            completer = QCompleter(self._names, made.input)
             completer.setFilterMode(Qt.MatchFlag.MatchContains)
             completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
             completer.activated.connect(lambda text, n=name: self._model.set_setting(n, text))
@@ -179,6 +184,7 @@ class SweepForm(QWidget):
         model.replaced.connect(self.rebuild)
         model.typed_replaced.connect(self.show_typed)
         model.checked.connect(self.refresh)
+        model.metrics_changed.connect(self._offer_metrics)
         self.search.textChanged.connect(self._filter)
         self.only_varied.toggled.connect(self._filter)
         self.load.clicked.connect(self._ask_load)
