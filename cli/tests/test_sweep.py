@@ -111,6 +111,16 @@ def test_a_sweep_is_shown_followed_stopped_and_resumed(mosaic: Mosaic, sweeps: A
     assert (code, "is no sweep" in error) == (2, True)
 
 
+def test_ps_lists_the_sweep_and_not_its_runs(mosaic: Mosaic, sweeps: Answers) -> None:
+    """They are asked for by `--trials`, or with their sweep as `--parent`."""
+    code, said, error = mosaic("ps")
+    assert (code, "optuna" in said, "--parent SWEEP" in error) == (0, True, True)
+    assert sweeps.asked[-1].query["trials"] == ["false"]
+    for words in (("--trials",), ("--parent", RUN_ID)):
+        assert mosaic("ps", *words)[0] == 0
+        assert "trials" not in sweeps.asked[-1].query
+
+
 def test_the_best_is_a_spec_and_an_export_has_everything(
     mosaic: Mosaic, sweeps: Answers, tmp_path: Path
 ) -> None:

@@ -77,7 +77,7 @@ WORDS: dict[str, Words] = {
     "ps": Words(
         "List runs, newest first. A filter with several values matches any of them; tags must all match.",
         options=kinds(
-            "--text=any --parent=run --deleted "
+            "--text=any --parent=run --trials --deleted "
             "--sort=|created|started|ended|name|steps|episodes|last_return|best_return|mean_return "
             "--asc --limit=any -n=any --json --url=any --token-file=any --ca-file=any --help -h "
         ),

@@ -92,6 +92,7 @@ def _fits(record: RunRecord, request: ListRequest) -> bool:
         and (request.text or "") in record.name
         and (not request.kinds or spec.kind in request.kinds)
         and request.parent in (None, spec.parent)
+        and (request.trials or record.trial is None)
         and (not request.run_ids or record.run_id in request.run_ids)
         and set(request.tags or ()) <= set(record.tags)
         and (record.deleted_at is not None) == request.deleted

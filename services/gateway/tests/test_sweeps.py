@@ -250,6 +250,8 @@ async def test_sweeps_are_started_checked_listed_and_resumed(gateway: Any, peers
     assert check.json()["plan"] == {"trials": 20}
     listed = (await gateway.get("/sweeps")).json()
     assert [one["run_id"] for one in listed["runs"]] == [SWEEP_ID]
+    alone = (await gateway.get("/runs?trials=false")).json()
+    assert [one["run_id"] for one in alone["runs"]] == [SWEEP_ID]
     asked = {"budget": {"trials": 90}}
     resumed = await gateway.ask("POST", f"/sweeps/{SWEEP_ID}/resume", json=asked)
     assert resumed.status_code == 201

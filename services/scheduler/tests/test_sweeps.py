@@ -11,6 +11,8 @@ from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord, StoredSpec
 from mosaic_contracts.services import (
     DeleteRequest,
+    ListRequest,
+    RunRecords,
     RunRequest,
     SweepOrder,
     SweepResumption,
@@ -141,6 +143,9 @@ async def test_a_run_of_a_trial_is_made_once_and_ends_with_its_sweep(stack: Stac
     assert (made.spec.seed, made.spec.cpus, made.spec.steps) == (2, 1, 2_000)
     own = await stack.submit(parent=sweep.run_id, parameters=slow)
     await stack.wait_state(made.run_id, RunState.RUNNING)
+    asked = ListRequest(parent=sweep.run_id, trials=False)
+    alone = await stack.bus.request("scheduler", "list", asked, RunRecords)
+    assert [one.run_id for one in alone.runs] == [own.run_id]
     await stack.stop(sweep.run_id)
     assert (await stack.wait_end(sweep.run_id)).state is RunState.CANCELLED
     assert (await stack.wait_end(made.run_id)).state is RunState.CANCELLED

@@ -100,6 +100,9 @@ class Filters:
     parent: Annotated[
         str | None, typer.Option(metavar="RUN", help="Only runs made from this run.")
     ] = None
+    trials: Annotated[
+        bool, typer.Option("--trials", help="List the runs of trials of sweeps, too.")
+    ] = False
     deleted: Annotated[
         bool, typer.Option("--deleted", help="List deleted runs instead of the others.")
     ] = False
@@ -119,6 +122,11 @@ class Filters:
         }
         return {name: value for name, value in found.items() if value}
 
+    @property
+    def hides_trials(self) -> bool:
+        """Whether runs of trials are left out: there are many of them, and their sweep is listed."""
+        return not self.trials and self.parent is None
+
 
 def ps(
     filters: Filters,
@@ -137,7 +145,8 @@ def ps(
         chosen = filters.chosen(stack)
         order = "asc" if ascending else "desc"
         page = min(limit + 1, reading.PAGE)  # one more than is shown: are there more?
-        asked = reading.each_run(stack, page=page, sort=sort.value, order=order, **chosen)
+        shown = {**chosen, "trials": False} if filters.hides_trials else chosen
+        asked = reading.each_run(stack, page=page, sort=sort.value, order=order, **shown)
         found = list(islice(asked, min(limit, sys.maxsize - 1) + 1))
         now = stack.now()
     runs = found[:limit]
@@ -150,6 +159,8 @@ def ps(
     out.print(runs_table(runs, now))
     if any(run.summary and run.summary.is_sample for run in runs):
         say(SAMPLE_NOTE)
+    if filters.hides_trials and any(run.spec.kind == RunKind.SWEEP for run in runs):
+        say("Runs of trials are left out; `--trials` or `--parent SWEEP` lists them.")
     if any(run.stale for run in runs):
         say(STALE_NOTE)
     if len(found) > limit:

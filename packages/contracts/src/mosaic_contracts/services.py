@@ -205,6 +205,8 @@ class ListRequest(PeerModel):
     text: str | None = None
     """Text to find in name, id, note or tag, in any case."""
     parent: str | None = None
+    trials: bool = True
+    """Whether to list runs of trials, too."""
     run_ids: list[str] | None = None
     """Ids of the runs to list."""
     deleted: bool = False

@@ -45,6 +45,8 @@ class RunFilter(TypedDict, total=False):
     """Text to find in name, id, note or tag, in any case."""
     parent: str
     """Id of the parent run."""
+    trials: bool
+    """Whether to list runs of trials, too; by default they are."""
     deleted: bool
     """Whether to list archived runs instead of the others."""
     sort: SortKey

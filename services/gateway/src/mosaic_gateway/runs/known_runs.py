@@ -70,5 +70,6 @@ def is_selected(record: RunRecord, request: ListRequest) -> bool:
         and all(chosen is None or value in chosen for chosen, value in one_of)
         and set(request.tags or ()) <= set(record.tags)
         and request.parent in (None, spec.parent)
+        and (request.trials or record.trial is None)
         and any(text in one.casefold() for one in texts)
     )

@@ -64,6 +64,8 @@ class RunQuery(UserModel):
     text: Annotated[str, StringConstraints(max_length=200)] | None = None
     """Part of name, id, note or tag, whatever its case."""
     parent: RunIdField | None = None
+    trials: bool = True
+    """Whether runs of trials are listed, too; false: the sweep alone."""
     deleted: bool = False
     """List deleted runs instead of the others."""
     sort: RunSortKey = RunSortKey.CREATED
@@ -83,6 +85,7 @@ class RunQuery(UserModel):
             tags=self.tag or None,
             text=self.text or None,
             parent=self.parent,
+            trials=self.trials,
             deleted=self.deleted,
         )
 

@@ -69,6 +69,8 @@ class SweepDriver:
         self._scheduler = scheduler
         self._news = news
         self._due = asyncio.Event()
+        self._complained = ""
+        """What the log has of the exchanges that fail now."""
         self._states: dict[str, tuple[RunState, bool]] = {}
         """State of each followed run in the last news, and whether something of it was on its way."""
 
@@ -83,13 +85,19 @@ class SweepDriver:
                 news.waits = waits
                 orders = await self._exchange(news)
             except (httpx.HTTPError, OSError, ValidationError, ProblemError) as error:
-                get_log().info("sweep.no_exchange", run_id=self.run_id, error=repr(error)[:200])
+                self._complain(repr(error)[:200])
                 await self._wait(_AWAY_S)
                 continue
+            self._complained = ""
             answers, waits = await self._start(orders.start)
             await self._stop(orders.stop)
             if not answers:
                 await self._wait(PERIOD_S)
+
+    def _complain(self, why: str) -> None:
+        if self._complained != why:
+            self._complained = why
+            get_log().info("sweep.no_exchange", run_id=self.run_id, error=why)
 
     def see(self, record: RunRecord) -> None:
         """A run of this sweep changed: the worker hears it at once if its state did."""

@@ -60,6 +60,8 @@ def selection(request: ListRequest, limit: int) -> RunSelection:
     if request.tags:
         values.append(json.dumps(request.tags))
         parts.append(_TAGS.format(tags=f"?{len(values)}"))
+    if not request.trials:
+        parts.append("json_extract(record, '$.trial') IS NULL")
     if request.parent is not None:
         values.append(request.parent)
         parts.append(f"json_extract(record, '$.spec.parent') = ?{len(values)}")
