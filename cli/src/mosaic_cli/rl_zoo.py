@@ -67,7 +67,7 @@ class ZooEntry:
     parameters: dict[str, ParameterValue] = field(default_factory=dict)
     steps: int | None = None
     unused: dict[str, str] = field(default_factory=dict)
-    """Names of the entry that have no counterpart here, each with why."""
+    """What is not taken over as it is, by the name in the entry."""
 
 
 def read_zoo_file(path: Path, algorithm: str, environment: str) -> Mapping[str, Any]:
@@ -115,7 +115,7 @@ def translate(entry: Mapping[str, Any], algorithm: str, known: Mapping[str, Any]
         elif name in _RULES and _RULES[name](found, entry, known):
             continue
         elif names.get(name) not in known:
-            found.unused[name] = "has no counterpart"
+            found.unused[name] = "has no counterpart here"
         else:
             _take(found, name, names[name], value, known)
     return found
@@ -128,11 +128,11 @@ def _take(found: ZooEntry, name: str, here: str, value: Any, known: Mapping[str,
         if name == "learning_rate" and "anneal_lr" in known:
             found.parameters["anneal_lr"] = True
         else:
-            found.unused[name] = f"a schedule; {here} stays at its first value"
+            found.unused[name] = f"is a schedule; {here} stays at its first value"
     elif name == "learning_rate" and "anneal_lr" in known:
         found.parameters["anneal_lr"] = False
     if isinstance(value, str):
-        found.unused[name] = f"{value!r} is no number"
+        found.unused[name] = f"is no number: {value!r}"
         return
     found.parameters[here] = _whole(value) if known[here].get("type") == "integer" else value
     if here == "policy_lr" and "q_lr" in known:
@@ -197,7 +197,7 @@ def zoo_entry(client: Client, path: Path, fields: Mapping[str, Any]) -> ZooEntry
     known = schemas[algorithm].get("properties", {})
     found = translate(read_zoo_file(path, algorithm, environment), algorithm, known)
     for name, why in found.unused.items():
-        say(f"{path.name}: {name} is left out: {why}.")
+        say(f"{path.name}: {name} {why}.")
     return found
 
 
