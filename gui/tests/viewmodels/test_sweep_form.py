@@ -122,6 +122,12 @@ def test_faults_are_next_to_their_fields(form: SweepFormModel) -> None:
     form.take_report(spec, CheckReport.model_validate({"ok": False, "findings": findings}))
     assert (form.fault_of("gamma"), form.obstacle) == ("too low", "too low")
     assert [one.message for one in form.findings] == ["It has no GPU."]
+    form._ask()
+    form.take_refusal(spec, "No stack answers.", [])
+    assert form.obstacle == "No stack answers."
+    form.check_again()
+    assert form.obstacle == "Checking …"
+    form._settle.stop()
 
 
 def test_edits_are_undone_together_with_ticks(form: SweepFormModel) -> None:

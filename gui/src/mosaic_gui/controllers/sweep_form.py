@@ -9,6 +9,7 @@ from PyQt6.QtCore import QObject, pyqtSignal
 from mosaic_contracts.runs import RunView
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.run_actions import Say
+from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.net.reply import ApiProblem
 from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.sweep_form import SweepFormModel
@@ -26,6 +27,11 @@ class SweepFormController(Controller):
         model.check_wanted.connect(self._on_check)
         model.start_wanted.connect(self._on_start)
         model.metrics_wanted.connect(self._on_metrics_wanted)
+
+    def attach(self, session: StreamSession) -> None:
+        """Use this session until `detach`; a check that it could not make is requested again when it joins."""
+        super().attach(session)
+        session.stream.joined.connect(self._model.check_again)
 
     def load(self, path: str) -> None:
         """Fill the form from a file of a sweep."""

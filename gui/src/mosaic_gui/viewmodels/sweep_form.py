@@ -51,7 +51,7 @@ class SweepFormModel(QObject):
         self.report: CheckReport | None = None
         self.refusal = ""
         """Why the last check or start failed."""
-        self.is_starting = False
+        self.is_starting = self._is_open = False
         self._metrics: dict[tuple[str, str], list[str]] = {}
         """Names of curves by worker and algorithm, of its newest run."""
         self._drafts: dict[tuple[str, str], SweepDraft] = {}
@@ -74,6 +74,7 @@ class SweepFormModel(QObject):
         """Show the form for the algorithm of the form `Train new`; False: none is chosen there."""
         if not self._take_algorithm():
             return False
+        self._is_open = True
         self.opened.emit()
         self._ask_metrics()
         self._touch()
@@ -82,7 +83,13 @@ class SweepFormModel(QObject):
     def close(self) -> None:
         """Leave the form; what was typed is kept."""
         self._settle.stop()
+        self._is_open = False
         self.closed.emit()
+
+    def check_again(self) -> None:
+        """Request a check again where the last one could not be made."""
+        if self._is_open and self.refusal and not self.is_starting:
+            self._touch()
 
     def load(self, spec: dict[str, Any]) -> str:
         """Fill the form from a specification; return what could not be taken over, in words, or why it is refused."""
