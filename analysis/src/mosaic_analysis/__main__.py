@@ -7,18 +7,21 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from pydantic import ValidationError
+from mosaic_base.imports import large_imports
 
-from mosaic_contracts.comparisons import (
-    ActorsDocument,
-    ActorsResult,
-    SamenessDocument,
-    SamenessResult,
-    TrainingDocument,
-    TrainingResult,
-    document_adapter,
-)
-from mosaic_contracts.fault import fault_place, fault_text
+with large_imports():
+    from pydantic import ValidationError
+
+    from mosaic_contracts.comparisons import (
+        ActorsDocument,
+        ActorsResult,
+        SamenessDocument,
+        SamenessResult,
+        TrainingDocument,
+        TrainingResult,
+        document_adapter,
+    )
+    from mosaic_contracts.fault import fault_place, fault_text
 
 _FAILED = 1
 

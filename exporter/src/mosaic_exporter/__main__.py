@@ -6,21 +6,24 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-from pydantic import ValidationError
+from mosaic_base.imports import large_imports
 
-from mosaic_base.input_end import interrupt_at_end_of_input
-from mosaic_client import Client, ClientError, MosaicProblem, connect
-from mosaic_contracts.exports import (
-    DatasetExport,
-    EventFileExport,
-    ExporterLine,
-    ExportOrder,
-    StepsExport,
-    StepsReport,
-    VideoExport,
-)
-from mosaic_exporter.errors import ExportProblem
-from mosaic_exporter.talk import ProgressTalk, say
+with large_imports():
+    from pydantic import ValidationError
+
+    from mosaic_base.input_end import interrupt_at_end_of_input
+    from mosaic_client import Client, ClientError, MosaicProblem, connect
+    from mosaic_contracts.exports import (
+        DatasetExport,
+        EventFileExport,
+        ExporterLine,
+        ExportOrder,
+        StepsExport,
+        StepsReport,
+        VideoExport,
+    )
+    from mosaic_exporter.errors import ExportProblem
+    from mosaic_exporter.talk import ProgressTalk, say
 
 _FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
 

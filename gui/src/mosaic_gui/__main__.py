@@ -3,6 +3,7 @@
 import os
 import sys
 
+from mosaic_base.imports import large_imports
 from mosaic_gui.errors import ArgumentInvalid, GuiError, StackUnknown
 from mosaic_gui.program.arguments import Arguments, parse_arguments
 from mosaic_gui.program.qt_check import check_platform, explain_import
@@ -34,7 +35,8 @@ def main() -> int:
 def _run(arguments: Arguments) -> int:
     try:
         # here and not above: a library that is missing on this machine is to be named, not traced
-        from mosaic_gui.program.run import run_program
+        with large_imports():
+            from mosaic_gui.program.run import run_program
     except ImportError as error:
         raise explain_import(error) from error
     return run_program(arguments)

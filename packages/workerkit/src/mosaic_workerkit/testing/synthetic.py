@@ -11,21 +11,24 @@ import time
 from pathlib import Path
 from typing import Any
 
-from mosaic_contracts.runs import StoredSpec
-from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.wire import (
-    Config,
-    Episode,
-    EpisodeStart,
-    Lifecycle,
-    Metric,
-    Record,
-    Step,
-    StepFlag,
-)
-from mosaic_contracts.worker import Algorithm, CheckReport, Environment, WorkerDescription
-from mosaic_workerkit.entry import TrainContext, main
-from mosaic_workerkit.telemetry import Telemetry
+from mosaic_base.imports import large_imports
+
+with large_imports():
+    from mosaic_contracts.runs import StoredSpec
+    from mosaic_contracts.spec import RunSpec
+    from mosaic_contracts.wire import (
+        Config,
+        Episode,
+        EpisodeStart,
+        Lifecycle,
+        Metric,
+        Record,
+        Step,
+        StepFlag,
+    )
+    from mosaic_contracts.worker import Algorithm, CheckReport, Environment, WorkerDescription
+    from mosaic_workerkit.entry import TrainContext, main
+    from mosaic_workerkit.telemetry import Telemetry
 
 EPISODE_EVENTS = 100
 """Number of events in an episode: one start, then steps and metrics, one end."""
