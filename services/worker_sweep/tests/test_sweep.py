@@ -265,29 +265,29 @@ def test_a_sweep_that_was_interrupted_tries_again_what_it_stopped(tmp_path: Path
 def test_samplers_repeat_nothing_after_restarts(tmp_path: Path, name: str) -> None:
     """Each trial draws something else, whenever the process began. A grid has each point once, and ends."""
     spec = sweep_spec(
-        sampler={"name": name, "seed": 5, "startup_trials": 4, "population": 4},
+        sampler={"name": name, "seed": 5, "startup_trials": 3, "population": 3},
         parameters={
-            "x": {"type": "float", "low": 0, "high": 1, **({"step": 0.25} if name == "grid" else {})},
+            "x": {"type": "float", "low": 0, "high": 1, **({"step": 0.5} if name == "grid" else {})},
             "y": {"type": "int", "low": 0, "high": 1 if name == "grid" else 1000},
         },
         start_with=[{"x": 0.5, "y": 1}],
-        budget={"trials": 11},
+        budget={"trials": 7},
         parallel=1,
     )  # fmt: skip
     driver = Driver(pace=STEPS)
     for _ in range(2):
         swept = Swept(tmp_path, spec)
-        for _ in range(4):
+        for _ in range(3):
             driver.orders = swept.sweep.exchange(driver.news())
         swept.close()
     swept = Swept(tmp_path, spec)
     swept.drive(driver)
     points = [tuple(record.parameters.values()) for record in swept.records().values()]
     assert points[0] == (0.5, 1)
-    assert swept.states() == [TrialState.COMPLETE] * 11
+    assert swept.states() == [TrialState.COMPLETE] * 7
     # A grid may begin with one of its points; NSGA-II takes parents over as they are.
-    assert len(set(points)) == {"grid": 10}.get(name, 11) or name == "nsga2"
-    assert len(set(points)) > 7
+    assert len(set(points)) == {"grid": 6}.get(name, 7) or name == "nsga2"
+    assert len(set(points)) > 4
     swept.close()
 
 
@@ -307,13 +307,13 @@ def test_the_importance_of_parameters(tmp_path: Path) -> None:
     """The parameter that decides has nearly all of it."""
     spec = sweep_spec(
         parameters={name: {"type": "float", "low": 0, "high": 1} for name in "xyz"},
-        budget={"trials": 20},
-        parallel=10,
+        budget={"trials": 16},
+        parallel=8,
     )
     swept = Swept(tmp_path, spec)
     swept.drive(Driver(pace=STEPS))
     swept.sweep.close(30)
     (event,) = of_type(read_events(tmp_path), "sweep.importance")
-    assert event["data"]["trials"] == 20
+    assert event["data"]["trials"] == 16
     assert event["data"]["importances"]["x"] > 0.7
     swept.close()
