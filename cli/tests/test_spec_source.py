@@ -110,6 +110,10 @@ def test_a_file_that_cannot_be_read_is_named(mosaic: Mosaic, answers: Answers, f
     file.write_bytes(b"\xff\xfe\x00")
     code, _, err = mosaic("check", "-f", str(file))
     assert (code, "UTF-8" in err) == (2, True)
+    with file.open("wb") as large:
+        large.truncate(100 * 2**20)
+    code, _, err = mosaic("check", "-f", str(file))
+    assert (code, "larger than 1 MiB" in err) == (2, True)
 
 
 def test_without_an_environment_the_algorithms_own_is_taken(

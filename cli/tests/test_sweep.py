@@ -88,6 +88,8 @@ def test_a_sweep_is_checked_and_started(mosaic: Mosaic, sweeps: Answers, tmp_pat
     file.write_text("run: {}\nparameter: {}\n")
     code, _, error = mosaic("sweep", str(file))
     assert (code, "Did you mean" in error) == (2, True)
+    file.write_text(json.dumps({**SWEEP, "seeds": [1, 1]}))
+    assert "\n  seeds must not contain a value twice." in mosaic("sweep", str(file))[2]
 
 
 def test_a_sweep_is_shown_followed_stopped_and_resumed(mosaic: Mosaic, sweeps: Answers) -> None:

@@ -21,6 +21,9 @@ from mosaic_contracts.spec import RunSpec
 _OPEN_FILES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Files that the caller has opened, as `-f <(program)` names them: their reading ends."""
 
+_MAX_SIZE = 2**20
+"""In bytes, as the gateway takes it."""
+
 
 def spec_fields(
     file: Path | None,
@@ -125,15 +128,17 @@ def read_spec_file(path: Path) -> dict[str, Any]:
     """The mapping in a YAML 1.2 file (JSON is YAML); `-` is stdin.
 
     Raises:
-        FileProblem: it cannot be read, or is a named pipe or a device.
+        FileProblem: it cannot be read, is a named pipe or a device, or too large.
         ValueRefused: it is no mapping, or no YAML.
     """
     try:
-        text = sys.stdin.read() if str(path) == "-" else _file_text(path)
+        text = sys.stdin.read(_MAX_SIZE + 1) if str(path) == "-" else _file_text(path)
     except OSError as error:
         raise FileProblem(f"{path} cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
         raise ValueRefused(f"{path} is not UTF-8 text.") from error
+    if len(text) > _MAX_SIZE:
+        raise _too_large(path)
     try:
         spec = YAML(typ="safe", pure=True).load(text)
     except MarkedYAMLError as error:
@@ -152,4 +157,12 @@ def read_spec_file(path: Path) -> dict[str, Any]:
 def _file_text(path: Path) -> str:
     if path.exists() and not (path.is_file() or path.is_dir() or str(path).startswith(_OPEN_FILES)):
         raise FileProblem(f"{path} is no regular file. Write `-f -` to read a spec from stdin.")
-    return path.read_text("utf-8")
+    with path.open("rb") as file:
+        content = file.read(_MAX_SIZE + 1)
+    if len(content) > _MAX_SIZE:
+        raise _too_large(path)
+    return content.decode("utf-8")
+
+
+def _too_large(path: Path) -> FileProblem:
+    return FileProblem(f"{path} is larger than 1 MiB, too large to be a spec.")

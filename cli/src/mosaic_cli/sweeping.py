@@ -57,7 +57,8 @@ def read_sweep(path: Path) -> SweepSpec:
             where = fault_place(found)
             hint = did_you_mean(where, SweepSpec.model_fields)
             is_unknown = found["type"] == "extra_forbidden"
-            words.append(f"{where}: {fault_text(found)}. {hint if is_unknown else ''}".rstrip())
+            text = f"{fault_text(found)}. {hint if is_unknown else ''}".rstrip()
+            words.append(f"{where}: {text}" if where else text)
         raise ValueRefused(f"{path} is no sweep.\n  " + "\n  ".join(words)) from error
 
 

@@ -5,6 +5,7 @@ from pydantic import ValidationError
 
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.sweeps import SweepSpec
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,22 @@ def test_words_of_our_own_validators_come_through() -> None:
     """The text of our own validator is shown without pydantic's opening."""
     fault = {"type": "value_error", "msg": "Value error, name it otherwise", "loc": ()}
     assert (fault_place(fault), fault_text(fault)) == ("", "name it otherwise")
+
+
+@pytest.mark.parametrize(
+    ("dimension", "place", "words"),
+    [
+        ({"type": "real"}, "", "'type' must be one of 'float', 'int', 'categorical'"),
+        ({"low": 1}, "", "'type' is missing"),
+        ([1, 2], "", "must be a mapping of names to values"),
+        ({"type": "float", "low": "a", "high": 1}, ".low", "must be a number"),
+    ],
+)
+def test_a_parameter_of_a_sweep_is_named_by_its_path(
+    dimension: object, place: str, words: str
+) -> None:
+    """The path has no name of a type, also where the parameter itself is called like one."""
+    with pytest.raises(ValidationError) as refused:
+        SweepSpec.model_validate({"run": {}, "parameters": {"float": dimension}})
+    (fault,) = refused.value.errors()
+    assert (fault_place(fault), fault_text(fault)) == (f"parameters.float{place}", words)

@@ -28,8 +28,15 @@ _WORDS = {
     "too_long": "must have at most {max_length} entries",
     "enum": "must be one of {expected}",
     "literal_error": "must be one of {expected}",
+    "model_type": "must be a mapping of names to values",
+    "model_attributes_type": "must be a mapping of names to values",
+    "union_tag_invalid": "{discriminator} must be one of {expected_tags}",
+    "union_tag_not_found": "{discriminator} is missing",
 }
 """By pydantic's error type; fields in braces are its context. Other types keep pydantic's own words."""
+
+_DIMENSIONS = frozenset({"float", "int", "categorical"})
+"""Types of a sweep's parameters: pydantic puts them into the path, after the name of the parameter."""
 
 
 def fault_text(fault: Mapping[str, Any]) -> str:
@@ -56,4 +63,10 @@ def fault_place(fault: Mapping[str, Any]) -> str:
     Returns:
         Its path with dots, e.g. `parameters.gamma`; empty for the whole value.
     """
-    return ".".join(str(part) for part in fault["loc"])
+    parts = [str(part) for part in fault["loc"]]
+    shown = [
+        part
+        for place, part in enumerate(parts)
+        if place < 2 or parts[place - 2] != "parameters" or part not in _DIMENSIONS
+    ]
+    return ".".join(shown)
