@@ -108,6 +108,12 @@ def test_a_sweep_is_shown_followed_stopped_and_resumed(mosaic: Mosaic, sweeps: A
     assert sweeps.last("POST").body == {"let_finish": True}
     assert mosaic("sweep", "resume", "--trials", "60")[0] == 0
     assert sweeps.last("POST").body["budget"]["trials"] == 60
+    why = "None of the 3 trials was completed; each says why."
+    end = {"cause": "exit_code", "message": "Exit code 1.", "last_lines": ["before", why]}
+    failed = {**THE_RUN, "state": "failed", "end": end}
+    sweeps["/api/v1/runs"] = {"runs": [failed], "next_cursor": None}
+    _, said, error = mosaic("sweep", "show")
+    assert (why in said + error, "before" in said + error) == (True, False)
     sweeps[f"/api/v1/runs/{RUN_ID}"] = RUN
     code, _, error = mosaic("sweep", "show", RUN_ID)
     assert (code, "is no sweep" in error) == (2, True)

@@ -24,6 +24,7 @@ from mosaic_cli.wording import number, one_line
 from mosaic_client import Client
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.states import RunState
 from mosaic_contracts.sweeps import SweepSpec, SweepView, TrialRecord, TrialState
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ def print_sweep(
     out.print(f"{objectives}; {view.steps:,} steps", highlight=False)
     if run.end is not None:
         say(run.end.message)
+        if run.state is RunState.FAILED and run.end.last_lines:
+            say(one_line(run.end.last_lines[-1]))
     if trials:
         out.print()
         out.print(trials_table(trials[-limit:]))

@@ -9,11 +9,13 @@ from tests.records import RUN_ID, ManualClock, make_record
 from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.states import RunState
 from mosaic_scheduler.admission.admission import display_name
 from mosaic_scheduler.executors.log_tail import last_lines
 from mosaic_scheduler.queue.plan import QueueEntry, queue_places
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.selection import PAGE_BYTES, first_that_fit
+from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.logging import redactor
 
 
@@ -114,6 +116,14 @@ def test_only_news_wakes_the_scheduler() -> None:
     assert not tracker.on_heartbeat(_beat(3, last_seq=2))
     clock.now += 20
     assert tracker.on_heartbeat(_beat(3, last_seq=2))
+
+
+def test_a_note_that_a_run_has_already_is_shown_once() -> None:
+    """A run that goes on has the notes of its first attempt, and its folder has them too."""
+    tracker = HeartbeatTracker(ManualClock())
+    tracker.on_heartbeat(_beat(1).model_copy(update={"notes": ["a", "b"]}))
+    view = RunViews(tracker).view(make_record(RunState.RUNNING, notes=["a"]))
+    assert view.notes == ["a", "b"]
 
 
 def test_a_page_of_large_runs_is_cut() -> None:

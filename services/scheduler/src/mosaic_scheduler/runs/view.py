@@ -72,7 +72,8 @@ class RunViews:
         if not record.state.has_process:
             return self._ended(record)
         progress = self.progress(record)
-        notes = [*record.notes, *self._notes(record)]
+        # The folder of an attempt that goes on may have the notes of the one before.
+        notes = list(dict.fromkeys([*record.notes, *self._notes(record)]))
         return record.model_copy(update={"progress": progress, "notes": notes})
 
     def progress(self, record: RunRecord) -> Progress | None:
