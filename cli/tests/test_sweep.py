@@ -108,6 +108,11 @@ def test_a_sweep_is_shown_followed_stopped_and_resumed(mosaic: Mosaic, sweeps: A
     assert sweeps.last("POST").body == {"let_finish": True}
     assert mosaic("sweep", "resume", "--trials", "60")[0] == 0
     assert sweeps.last("POST").body["budget"]["trials"] == 60
+    nans = {**TRIALS[1], "reason": "nan, " * 500 + "end"}
+    sweeps[f"{OF_SWEEP}/trials"] = {"trials": [nans], "cursor": "2.9", "has_more": False}
+    _, said, _ = mosaic("sweep", "show")
+    assert (said.count("nan") < 60, "end" in said) == (True, False)
+    assert "end" in mosaic("sweep", "show", "--json")[1]
     why = "None of the 3 trials was completed; each says why."
     end = {"cause": "exit_code", "message": "Exit code 1.", "last_lines": ["before", why]}
     failed = {**THE_RUN, "state": "failed", "end": end}

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _LOOK_S = 1.0
 _PAGE = 2_000
 _DIGITS = 2
+_REASON_CHARS = 240
+"""Of a trial's reason in a table; --json and an export have all of it."""
 _STYLE = {
     TrialState.COMPLETE: "green",
     TrialState.RUNNING: "cyan",
@@ -110,7 +112,7 @@ def follow_sweep(client: Client, run: "Run", json: bool) -> None:
 
 def trial_line(trial: TrialRecord) -> str:
     """`#3 complete 21.4  gamma=0.97 lr=0.001`."""
-    reason = f"  {one_line(trial.reason)}" if trial.reason else ""
+    reason = f"  {_reason(trial)}" if trial.reason else ""
     return f"#{trial.number} {trial.state} {_values(trial)}  {_parameters(trial)}{reason}"
 
 
@@ -160,7 +162,7 @@ def trials_table(trials: Sequence[TrialRecord]) -> Table:
             *(_shown(trial.parameters.get(name)) for name in names),
             f"{trial.steps:,}",
             str(len(trial.runs)),
-            one_line(trial.reason),
+            _reason(trial),
         )
     return table
 
@@ -242,6 +244,11 @@ def _json(view: SweepView, trials: Sequence[TrialRecord]) -> str:
 
 def _values(trial: TrialRecord) -> str:
     return ", ".join(number(value, _DIGITS) for value in trial.values or ()) or "-"
+
+
+def _reason(trial: TrialRecord) -> str:
+    reason = one_line(trial.reason)
+    return reason if len(reason) <= _REASON_CHARS else f"{reason[: _REASON_CHARS - 1]}…"
 
 
 def _parameters(trial: TrialRecord) -> str:
