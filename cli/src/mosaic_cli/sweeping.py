@@ -35,7 +35,7 @@ _LOOK_S = 1.0
 _PAGE = 2_000
 _DIGITS = 2
 _REASON_CHARS = 240
-"""Of a trial's reason in a table; --json and an export have all of it."""
+"""Maximum length of a reason in a table; --json and an export have all of it."""
 _STYLE = {
     TrialState.COMPLETE: "green",
     TrialState.RUNNING: "cyan",
