@@ -23,11 +23,12 @@ IDS = [
 
 
 PUT_AWAY = "01AQZ3NDEKTSV4RRFFQ69G5FAV"
+TRIAL = "01BRZ3NDEKTSV4RRFFQ69G5FAV"
 NAMES = ["CartPole", "run-one", "run-two"]
 
 
 def find(text: str, ids: list[str] = IDS, names: list[str] = NAMES) -> str:
-    """The id of what is found among three runs, newest first."""
+    """The id of what is found among three runs, newest first, and a still newer one of a sweep's trial."""
     runs = [
         RUN | {"run_id": run_id, "name": name} for run_id, name in zip(ids, names, strict=False)
     ]
@@ -35,8 +36,10 @@ def find(text: str, ids: list[str] = IDS, names: list[str] = NAMES) -> str:
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path == "/api/v1/runs":
-            listed = [gone] if request.url.params.get("deleted") else runs
-            return httpx.Response(200, json={"runs": listed})
+            asked = request.url.params
+            trials = [RUN | {"run_id": TRIAL, "name": "trial"}] if runs else []
+            listed = runs if asked.get("trials") == "false" else [*trials, *runs]
+            return httpx.Response(200, json={"runs": [gone] if asked.get("deleted") else listed})
         return httpx.Response(200, json=RUN | {"run_id": request.url.path.rpartition("/")[2]})
 
     transport = httpx.MockTransport(answer)
@@ -49,6 +52,7 @@ def find(text: str, ids: list[str] = IDS, names: list[str] = NAMES) -> str:
     [
         ("last", IDS[0]),
         ("LAST", IDS[0]),
+        ("01brz", TRIAL),
         (IDS[1].lower(), IDS[1]),
         ("01ara", IDS[2]),
         (IDS[0][:-1] + "V", IDS[0]),
@@ -56,7 +60,7 @@ def find(text: str, ids: list[str] = IDS, names: list[str] = NAMES) -> str:
     ],
 )
 def test_a_run_is_found(text: str, run_id: str) -> None:
-    """By id in either case, by an unambiguous beginning, and as `last`."""
+    """By id in either case, by an unambiguous beginning, and as `last`, which is no trial of a sweep."""
     assert find(text) == run_id
 
 
@@ -66,7 +70,7 @@ def test_an_ambiguous_beginning_names_the_candidates() -> None:
         find("01ARZ")
 
 
-@pytest.mark.parametrize("text", ["01B", "7"])
+@pytest.mark.parametrize("text", ["01C", "7"])
 def test_an_unknown_beginning_is_unknown(text: str) -> None:
     """A beginning that no run has is said to be that, with where to look."""
     with pytest.raises(RunNotFound, match="mosaic ps"):

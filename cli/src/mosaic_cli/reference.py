@@ -41,14 +41,14 @@ def no_runs_text() -> str:
 
 
 def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> light.RunFields:
-    """The run that an id, an unambiguous beginning of one, a whole name, or `last` means.
+    """The run that an id, an unambiguous beginning of one, a whole name, or `last` means; `last` is no trial's run.
 
     Raises:
         RunNotFound: there is none.
         ValueRefused: several begin so.
     """
     if text.lower() == LAST:
-        newest = next(_candidates(stack, among, page=1), None)
+        newest = next(_candidates(stack, among, page=1, trials=False), None)
         if newest is None:
             raise RunNotFound("No run is archived." if among is Among.PUT_AWAY else no_runs_text())
         return newest
@@ -74,10 +74,10 @@ def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> 
 
 
 def _candidates(
-    stack: StackConnection, among: Among, page: int = reading.PAGE
+    stack: StackConnection, among: Among, page: int = reading.PAGE, trials: bool | None = None
 ) -> Iterator[light.RunFields]:
     deleted = True if among is Among.PUT_AWAY else None
-    return reading.each_run(stack, page=page, deleted=deleted)
+    return reading.each_run(stack, page=page, deleted=deleted, trials=trials)
 
 
 def _find_by_name(candidates: Iterator[light.RunFields], text: str) -> light.RunFields:

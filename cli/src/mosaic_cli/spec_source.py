@@ -124,8 +124,8 @@ def validated(spec: dict[str, Any]) -> RunSpec:
         raise ValueRefused("This cannot be run. " + "; ".join(words)) from error
 
 
-def read_spec_file(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML 1.2 file (JSON is YAML); `-` is stdin.
+def read_spec_file(path: Path, begin: str = "worker: cleanrl") -> dict[str, Any]:
+    """The mapping in a YAML 1.2 file (JSON is YAML); `-` is stdin. `begin`: a line that such a file has.
 
     Raises:
         FileProblem: it cannot be read, is a named pipe or a device, or too large.
@@ -150,7 +150,7 @@ def read_spec_file(path: Path) -> dict[str, Any]:
     except RecursionError as error:
         raise ValueRefused(f"{path} is nested too deeply to be a spec.") from error
     if not isinstance(spec, dict):
-        raise ValueRefused(f"{path} holds no fields of a spec. Write lines like `worker: cleanrl`.")
+        raise ValueRefused(f"{path} holds no fields of a spec. Write lines like `{begin}`.")
     return {str(key): value for key, value in spec.items()}
 
 

@@ -51,7 +51,9 @@ def read_sweep(path: Path) -> SweepSpec:
         FileProblem: it cannot be read.
         ValueRefused: it is no sweep; every wrong field is named.
     """
-    fields = read_spec_file(path)
+    fields = read_spec_file(
+        path, "run: {worker: cleanrl, algorithm: ppo, environment: CartPole-v1}"
+    )
     try:
         return SweepSpec.model_validate(fields)
     except ValidationError as error:

@@ -13,7 +13,7 @@ from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.reference import find_run
 from mosaic_cli.target import open_client
-from mosaic_cli.wording import LEVEL_STYLE, plural
+from mosaic_cli.wording import LEVEL_STYLE, one_line, plural
 
 if TYPE_CHECKING:
     from mosaic_client import Client, Run
@@ -173,7 +173,7 @@ def _follow(client: "Client", run_id: str) -> "RunView":
 
 def _say_ends(ended: "list[RunView | Run]") -> None:
     for view in ended:
-        say(f"{view.name}: {view.state}. {view.end.message if view.end else ''}".rstrip())
+        say(f"{view.name}: {view.state}. {_end_text(view)}".rstrip())
     say(f"{plural(len(ended), 'sync')}. `./mosaic wandb status` shows the pages.")
 
 
@@ -188,14 +188,24 @@ def _status_lines(status: "SyncStatus") -> list[str]:
         return ["Nothing of it is at W&B. `./mosaic wandb sync` sends it."]
     lines = []
     if tracked is not None:
-        lines.append(f"page: {tracked.url or 'none yet'} (tracked {tracked.mode})")
+        is_sent_later = tracked.mode == "offline" and tracked.url is not None
+        how = "sent after its end" if is_sent_later else f"tracked {tracked.mode}"
+        lines.append(f"page: {tracked.url or 'none yet'} ({how})")
     if upload is not None:
         lines.append(f"upload: {upload.state}" + (f", {upload.error}" if upload.error else ""))
     for view in status.syncs:
-        end = f". {view.end.message}" if view.end is not None else ""
+        end = f". {text}" if (text := _end_text(view)) else ""
         doing = "" if view.state.is_final else f", {_doing(view)}"
         lines.append(f"sync {view.run_id}: {view.state}{doing}{end}")
     return lines
+
+
+def _end_text(view: "RunView | Run") -> str:
+    """Why a sync ended; of one that failed also the last line that it printed, which says why."""
+    if view.end is None:
+        return ""
+    lines = view.end.last_lines if view.state == "failed" else []
+    return " ".join([view.end.message, *(one_line(line) for line in lines[-1:])])
 
 
 def _plain(status: "SyncStatus") -> dict[str, Any]:
