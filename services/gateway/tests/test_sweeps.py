@@ -3,9 +3,10 @@
 import asyncio
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from mosaic_contracts.wire import (
     join_batch,
 )
 from mosaic_gateway.sweeps.best import best_trials
+from mosaic_gateway.sweeps.study_copy import copy_recovered
 from mosaic_store import StreamCursor, Writer, read_batch
 
 pytestmark = pytest.mark.broker
@@ -238,6 +240,26 @@ async def test_the_trials_of_a_sweep_are_read_from_its_events(gateway: Any, peer
     file = await gateway.get(f"/sweeps/{SWEEP_ID}/study")
     assert file.content.startswith(b"SQLite format 3\0")
     assert 'filename="study.db"' in file.headers["content-disposition"]
+
+
+def test_a_study_is_recovered_from_what_a_killed_worker_left(tmp_path: Path) -> None:
+    """A copy of file and log without the `-shm` file has every commit, and the folder stays as it is."""
+    writing = tmp_path / "writing"
+    run_dir = tmp_path / "run"
+    for folder in (writing, run_dir / "study"):
+        folder.mkdir(parents=True)
+    with closing(sqlite3.connect(writing / "study.db")) as study:
+        study.execute("PRAGMA journal_mode=WAL")
+        with study:
+            study.execute("CREATE TABLE trials (number)")
+            study.execute("INSERT INTO trials VALUES (7)")
+        for name in ("study.db", "study.db-wal"):
+            shutil.copyfile(writing / name, run_dir / "study" / name)
+    (tmp_path / "copy.db").write_bytes(copy_recovered(run_dir))
+    with closing(sqlite3.connect(tmp_path / "copy.db")) as copy:
+        assert copy.execute("SELECT number FROM trials").fetchall() == [(7,)]
+    left = sorted(each.name for each in (run_dir / "study").iterdir())
+    assert left == ["study.db", "study.db-wal"]
 
 
 async def test_sweeps_are_started_checked_listed_and_resumed(gateway: Any, peers: Any) -> None:

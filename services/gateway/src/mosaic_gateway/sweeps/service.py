@@ -3,9 +3,6 @@
 import asyncio
 import sqlite3
 from collections import Counter
-from contextlib import closing
-from pathlib import Path
-from urllib.parse import quote
 
 import httpx
 
@@ -24,15 +21,13 @@ from mosaic_contracts.sweeps import (
     TrialRecord,
 )
 from mosaic_contracts.verbs import STOP
-from mosaic_gateway.files.folder import PathRefused, resolve_inside
+from mosaic_gateway.files.folder import PathRefused
 from mosaic_gateway.files.run_socket import ask
 from mosaic_gateway.runs.service import Runs
 from mosaic_gateway.sweeps.best import best_trials, spec_of_trial
 from mosaic_gateway.sweeps.drivers import SweepDrivers
+from mosaic_gateway.sweeps.study_copy import copy_study
 from mosaic_gateway.sweeps.trials import TrialBooks
-
-_BUSY_S = 5.0
-"""For the worker to end a write of its study."""
 
 
 class Sweeps:
@@ -100,23 +95,12 @@ class Sweeps:
         """The study's file as of one moment. Raises ProblemError: `artifact_unknown`, `store_unavailable`."""
         _sweep_of(await self._runs.get(run_id))
         try:
-            return await asyncio.to_thread(_copy, self._runs.folder(run_id))
+            return await asyncio.to_thread(copy_study, self._runs.folder(run_id))
         except (FileNotFoundError, PathRefused) as error:
             raise _no_study(ProblemCode.ARTIFACT_UNKNOWN, run_id, "It has no study yet.") from error
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             why = f"{STUDY_FILE} cannot be read now: {error}."
             raise _no_study(ProblemCode.STORE_UNAVAILABLE, run_id, why) from error
-
-
-def _copy(run_dir: Path) -> bytes:
-    path = resolve_inside(run_dir, STUDY_FILE)
-    address = f"file:{quote(str(path))}?mode=ro"
-    with (
-        closing(sqlite3.connect(address, uri=True, timeout=_BUSY_S)) as study,
-        closing(sqlite3.connect(":memory:")) as copy,
-    ):
-        study.backup(copy)
-        return copy.serialize()
 
 
 def _sweep_of(view: RunView) -> SweepSpec:
