@@ -32,7 +32,7 @@ from mosaic_gateway.sweeps.study_copy import copy_recovered
 from mosaic_store import StreamCursor, Writer, read_batch
 
 pytestmark = pytest.mark.broker
-SWEEP_ID = "01JGXSWEEP0000000000000000"
+SWEEP_ID, KILLED_ID = "01JGXSWEEP0000000000000000", "01JGXSWEEP0000000000000001"
 FIRST, SECOND = "01JGXTRA000000000000000001", "01JGXTRA000000000000000002"
 METRIC = "charts/episodic_return"
 SWEEP: dict[str, Any] = {
@@ -240,6 +240,19 @@ async def test_the_trials_of_a_sweep_are_read_from_its_events(gateway: Any, peer
     file = await gateway.get(f"/sweeps/{SWEEP_ID}/study")
     assert file.content.startswith(b"SQLite format 3\0")
     assert 'filename="study.db"' in file.headers["content-disposition"]
+
+
+async def test_a_trial_that_an_ended_sweep_left_running_is_stale(gateway: Any, peers: Any) -> None:
+    """A sweep that was killed, and stopped before it was started again, records no end of its trials."""
+    said = [trial(0, "complete", values=[1.0]), trial(1, "running")]
+    records = [Extra(i + 1, i, "sweep.trial", one) for i, one in enumerate(said)]
+    await asyncio.to_thread(store, peers.writer, KILLED_ID, records)
+    for state, last in (("running", "running"), ("cancelled", "stale")):
+        peers.records[KILLED_ID] = sweep_record(state).model_copy(update={"run_id": KILLED_ID})
+        page = (await gateway.get(f"/sweeps/{KILLED_ID}/trials")).json()
+        assert [one["state"] for one in page["trials"]] == ["complete", last]
+        view = (await gateway.get(f"/sweeps/{KILLED_ID}")).json()
+        assert view["counts"] == {"complete": 1, last: 1}
 
 
 def test_a_study_is_recovered_from_what_a_killed_worker_left(tmp_path: Path) -> None:

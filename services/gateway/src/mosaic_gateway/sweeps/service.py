@@ -19,6 +19,7 @@ from mosaic_contracts.sweeps import (
     SweepView,
     TrialPage,
     TrialRecord,
+    TrialState,
 )
 from mosaic_contracts.verbs import STOP
 from mosaic_gateway.files.folder import PathRefused
@@ -40,9 +41,10 @@ class Sweeps:
 
     async def view(self, run_id: str) -> SweepView:
         """A sweep as far as it is. Raises ProblemError: `run_unknown`; scheduler or store do not answer."""
-        sweep = _sweep_of(await self._runs.get(run_id))
+        run = await self._runs.get(run_id)
+        sweep = _sweep_of(run)
         book = await self._books.read(run_id)
-        trials = book.trials
+        trials = _as_now(book.trials, run)
         return SweepView(
             run_id=run_id,
             sweep=sweep,
@@ -54,8 +56,10 @@ class Sweeps:
 
     async def trials(self, run_id: str, after: str, limit: int) -> TrialPage:
         """Trials that changed behind a cursor. Raises ProblemError as `view`, and `cursor_invalid`."""
-        _sweep_of(await self._runs.get(run_id))
-        return (await self._books.read(run_id)).page(after, limit)
+        run = await self._runs.get(run_id)
+        _sweep_of(run)
+        page = (await self._books.read(run_id)).page(after, limit)
+        return page.model_copy(update={"trials": _as_now(page.trials, run)})
 
     async def best(self, run_id: str, number: int | None) -> RunSpec:
         """The spec of the best trial, or of another one. Raises ProblemError as `view`, and `not_found`."""
@@ -113,6 +117,15 @@ def _sweep_of(view: RunView) -> SweepSpec:
             )
         )
     return view.spec.sweep
+
+
+def _as_now(trials: list[TrialRecord], run: RunView) -> list[TrialRecord]:
+    """Trials as they are now: one that a killed sweep left running is stale once the sweep has ended."""
+    if not run.state.is_final or run.telemetry_pending:
+        return trials
+    stale = {"state": TrialState.STALE}
+    running = TrialState.RUNNING
+    return [one.model_copy(update=stale) if one.state is running else one for one in trials]
 
 
 def _no_trial(run_id: str, number: int | None) -> ProblemError:
