@@ -53,7 +53,7 @@ class RunKind(StrEnum):
 
     @property
     def worker_verb(self) -> str:
-        """Verb that the run\'s worker is called with: `train`, `play`, `sweep`, `replay`, `dashboard` or `sync`."""
+        """Verb that the run's worker is called with: `train`, `play`, `sweep`, `replay`, `dashboard` or `sync`."""
         if self.is_derived or self is RunKind.SWEEP:
             return self.value
         return "play" if self.plays else "train"

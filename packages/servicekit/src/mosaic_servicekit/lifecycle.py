@@ -38,13 +38,19 @@ class Service:
             return
         error = task.exception()
         if not isinstance(error, ServiceRefused):
-            get_log().error("task.died", task=task.get_name(), error=repr(error), exc_info=error)
+            log_death(task)
         self.failure = self.failure or error
         self.stop.set()
 
     async def end_tasks(self) -> None:
         """Cancel the spawned tasks that still run and wait for them."""
         await cancel_all(self._tasks)
+
+
+def log_death(task: asyncio.Task[Any]) -> None:
+    """Log what an ended task raised, if it did: for tasks that nobody waits for."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        get_log().error("task.died", task=task.get_name(), error=repr(error), exc_info=error)
 
 
 async def cancel_all(tasks: Iterable[asyncio.Future[Any]]) -> None:

@@ -25,6 +25,7 @@ from mosaic_gateway.runs.service import Runs
 from mosaic_gateway.scheduler import SchedulerClient
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.errors import BrokerUnavailable
+from mosaic_servicekit.lifecycle import log_death
 from mosaic_servicekit.logging import get_log
 
 REFRESH_S = 5.0
@@ -307,5 +308,4 @@ class Hub:
 
     def _on_background_done(self, task: asyncio.Task[None]) -> None:
         self._background.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            get_log().error("task.died", task=task.get_name(), error=repr(error), exc_info=error)
+        log_death(task)

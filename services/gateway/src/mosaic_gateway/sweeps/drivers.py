@@ -12,7 +12,7 @@ from mosaic_gateway.scheduler import SchedulerClient
 from mosaic_gateway.sweeps.driver import SweepDriver
 from mosaic_gateway.sweeps.news import NewsReader
 from mosaic_servicekit.bus import Bus
-from mosaic_servicekit.lifecycle import cancel_all
+from mosaic_servicekit.lifecycle import cancel_all, log_death
 from mosaic_servicekit.logging import get_log
 
 LOOK_S = 10.0
@@ -67,7 +67,7 @@ class SweepDrivers:
             task = asyncio.get_running_loop().create_task(
                 driver.run(), name=f"sweep {record.run_id}"
             )
-            task.add_done_callback(_report)
+            task.add_done_callback(log_death)
             self._drivers[record.run_id] = (driver, task)
 
     def hurry(self, run_id: str) -> None:
@@ -78,8 +78,3 @@ class SweepDrivers:
     async def close(self) -> None:
         """End all drivers; the next gateway goes on."""
         await cancel_all([task for _, task in self._drivers.values()])
-
-
-def _report(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        get_log().error("task.died", task=task.get_name(), error=repr(error), exc_info=error)
