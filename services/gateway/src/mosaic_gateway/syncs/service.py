@@ -21,7 +21,7 @@ from mosaic_gateway.runs.service import Runs
 from mosaic_gateway.scheduler import SchedulerClient
 from mosaic_gateway.syncs.feeding import SyncFeeder
 from mosaic_servicekit.bus import Bus
-from mosaic_servicekit.lifecycle import cancel_all
+from mosaic_servicekit.lifecycle import cancel_all, log_death
 from mosaic_servicekit.logging import get_log
 from mosaic_store import Reader
 
@@ -78,7 +78,7 @@ class Syncs:
         while True:
             await self._bus.connected.wait()
             try:
-                for record in await self._unfinished():
+                for record in await self._with_process():
                     self.see(record)
             except ProblemError as error:
                 get_log().info("syncs.not_listed", error=str(error))
@@ -97,14 +97,15 @@ class Syncs:
         elif record.state.has_process and record.run_id not in self._feeds:
             feeding = self._feed(record)
             task = asyncio.get_running_loop().create_task(feeding, name=f"feed {record.run_id}")
+            task.add_done_callback(log_death)
             self._feeds[record.run_id] = task
 
     async def close(self) -> None:
         """End what is under way."""
         await cancel_all(self._feeds.values())
 
-    async def _unfinished(self) -> list[RunRecord]:
-        states = [state.value for state in RunState if not state.is_final]
+    async def _with_process(self) -> list[RunRecord]:
+        states = [state.value for state in RunState if state.has_process]
         asked = ListRequest(kinds=[RunKind.SYNC.value], states=states, limit=_MAX_LISTED)
         return (await self._scheduler.records(asked)).runs
 
