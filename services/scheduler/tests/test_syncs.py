@@ -15,9 +15,10 @@ from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import SetSecretRequest, SyncOrder
 from mosaic_contracts.states import RunState
-from mosaic_contracts.syncs import SyncPlan
+from mosaic_contracts.syncs import WANDB_DIR, SyncPlan, SyncRequest
 from mosaic_contracts.tracking import WANDB_SECRET
 from mosaic_contracts.tracking_words import TRACKING_RUN, TRACKING_UPLOAD
+from mosaic_scheduler.admission.sendable import Sendable, find_sendable
 
 pytestmark = [pytest.mark.broker, pytest.mark.shared_stack]
 NOBODY = "http://127.0.0.1:9"
@@ -119,6 +120,15 @@ async def test_what_cannot_be_sent(stack: Stack) -> None:
     with pytest.raises(ProblemError) as caught:
         await stack.submit(**SPEC, worker="sends", kind="sync")
     assert "./mosaic wandb sync" in caught.value.problem.detail + str(caught.value.problem.fields)
+
+
+def test_a_plan_counts_what_is_sent_of_a_wandb_folder(tmp_path: Path) -> None:
+    """The folders `logs` and `tmp`, which `wandb sync` does not read, are not counted."""
+    folder = tmp_path / WANDB_DIR / "offline-run-1-a"
+    for path in ("run-a.wandb", "files/logs/v.mp4", "logs/debug.log", "tmp/x"):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(b"1234")
+    assert find_sendable(tmp_path, SyncRequest()) == Sendable("folder", 0, 0, 2, 8)
 
 
 def stack_secrets(stack: Stack) -> list[str]:

@@ -12,6 +12,8 @@ from mosaic_contracts.tracking import TrackedRun, TrackedUpload, is_proxy, witho
 
 WANDB_DIR = "wandb"
 """Folder in a run's folder in which wandb keeps its own folders, one for each W&B run."""
+WANDB_NOT_SENT = frozenset({"logs", "tmp"})
+"""Folders of a W&B folder that `wandb sync` does not read."""
 SYNC_SOCKET = "control/sync.sock"
 """Unix socket in the folder of a sync, on which it takes what the gateway sends."""
 FEED_PATH = "/mosaic/feed"

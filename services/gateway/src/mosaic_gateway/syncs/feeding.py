@@ -16,6 +16,7 @@ from mosaic_contracts.syncs import (
     FEED_PATH,
     SYNC_SOCKET,
     WANDB_DIR,
+    WANDB_NOT_SENT,
     FeedFile,
     FeedPage,
     FeedState,
@@ -31,8 +32,6 @@ from mosaic_store import Reader
 PAGE_EVENTS = 2_000
 _CHUNK_BYTES = 2**20
 _EVENT_TYPES = ("config", "metric")
-_NOT_SENT = frozenset({"logs", "tmp"})
-"""Folders of a W&B folder that `wandb sync` does not read."""
 
 
 class SyncFeeder:
@@ -154,7 +153,7 @@ def _wandb_files(run_dir: Path) -> list[FeedFile]:
             continue
         for place, folders, names in os.walk(folder, followlinks=False):
             if Path(place) == folder:
-                folders[:] = [name for name in folders if name not in _NOT_SENT]
+                folders[:] = [name for name in folders if name not in WANDB_NOT_SENT]
             for name in sorted(names):
                 path = Path(place, name)
                 if stat.S_ISREG(path.lstat().st_mode):

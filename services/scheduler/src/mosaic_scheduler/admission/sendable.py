@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mosaic_contracts.launch import MANIFEST_FILE
 from mosaic_contracts.sync_source import SyncWay
-from mosaic_contracts.syncs import WANDB_DIR, SyncRequest
+from mosaic_contracts.syncs import WANDB_DIR, WANDB_NOT_SENT, SyncRequest
 from mosaic_scheduler.errors import InputUnusable
 from mosaic_scheduler.executors.run_files import open_inside
 
@@ -54,7 +54,9 @@ def _wandb_folders(root: Path) -> list[Path]:
 
 def _sizes(folder: Path) -> list[int]:
     found = []
-    for place, _, names in os.walk(folder, followlinks=False):
+    for place, folders, names in os.walk(folder, followlinks=False):
+        if Path(place) == folder:
+            folders[:] = [name for name in folders if name not in WANDB_NOT_SENT]
         for name in names:
             status = Path(place, name).lstat()
             if stat.S_ISREG(status.st_mode):
