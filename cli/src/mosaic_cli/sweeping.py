@@ -122,7 +122,7 @@ def print_sweep(
     run: "RunFields | Run", view: SweepView, trials: Sequence[TrialRecord], limit: int
 ) -> None:
     """A sweep as text."""
-    total = view.sweep.budget.trials
+    total = view.sweep.most_trials
     states = ", ".join(f"{found:,} {state}" for state, found in view.counts.items())
     out.print(f"{one_line(run.name)}  {view.run_id}", style="bold", highlight=False)
     out.print(f"{run.state}; {sum(view.counts.values()):,} of {total:,} trials: {states or 'none'}")

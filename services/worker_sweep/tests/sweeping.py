@@ -11,7 +11,7 @@ from mosaic_contracts.sweep_exchange import SweepNews, SweepOrders
 from mosaic_contracts.sweeps import SWEEP_TRIAL, SweepSpec, TrialRecord, TrialState
 from mosaic_worker_sweep.recording import SweepRecorder
 from mosaic_worker_sweep.study import StudyFile
-from mosaic_worker_sweep.sweep import Sweep, steps_of, trials_of
+from mosaic_worker_sweep.sweep import Sweep, steps_of
 from mosaic_workerkit.testing.recorded import RUN_ID, of_type, open_context, read_events, write_spec
 
 
@@ -32,7 +32,7 @@ class Swept:
         self.context.record_config({}, {})
         self.spec = SweepSpec.model_validate(spec)
         self.study = StudyFile(self.spec, sweep_id, "a sweep", steps_of(self.spec))
-        self.recorder = SweepRecorder(self.context, self.spec, trials_of(self.spec))
+        self.recorder = SweepRecorder(self.context, self.spec, self.spec.most_trials)
         self.sweep = Sweep(self.spec, sweep_id, "a sweep", self.study, self.recorder, **more)
 
     def drive(

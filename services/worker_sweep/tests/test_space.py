@@ -4,11 +4,10 @@ import optuna
 import pytest
 from pydantic import TypeAdapter
 
-from mosaic_contracts.sweeps import Dimension
+from mosaic_contracts.sweeps import Dimension, SweepSpec, count_values
 from mosaic_worker_sweep.space import (
     choose_parameters,
     grid_of,
-    grid_size,
     parameters_of,
     stored_values,
 )
@@ -56,5 +55,20 @@ def test_a_grid_has_each_value_once() -> None:
     assert grid["a"] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
     assert list(grid["b"]) == [2, 4, 6]
     assert list(grid["c"]) == ["1", "true"]
-    assert grid_size(space) == 30
+    assert {name: count_values(each) for name, each in space.items()} == {"a": 5, "b": 3, "c": 2}
     assert stored_values({"c": True}, space) == {"c": "true"}
+
+
+def test_a_grid_may_have_fewer_trials_than_the_budget() -> None:
+    """Its size and the trials of `start_with`; other samplers use the whole budget."""
+    sweep = {
+        "run": {},
+        "parameters": {
+            "a": {"type": "float", "low": 0.1, "high": 0.3, "step": 0.1},
+            "b": {"type": "categorical", "choices": [1, 2]},
+        },
+        "budget": {"trials": 20},
+        "start_with": [{"a": 0.1, "b": 1}],
+    }
+    grid = SweepSpec.model_validate({**sweep, "sampler": {"name": "grid"}})
+    assert (grid.most_trials, SweepSpec.model_validate(sweep).most_trials) == (7, 20)

@@ -5,6 +5,7 @@ for each of its environments and seeds, whose `parent` is the sweep.
 """
 
 import math
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
@@ -132,6 +133,18 @@ class Choice(UserModel):
 
 
 Dimension = Annotated[FloatRange | IntRange | Choice, Field(discriminator="type")]
+
+
+def count_values(dimension: FloatRange | IntRange | Choice) -> int:
+    """Return the number of possible values of a parameter with steps or choices."""
+    if isinstance(dimension, Choice):
+        return len(dimension.choices)
+    if isinstance(dimension, IntRange):
+        return (dimension.high - dimension.low) // dimension.step + 1
+    if dimension.step is None:
+        raise ValueError("a range without a step has no number of values")
+    span = Decimal(str(dimension.high)) - Decimal(str(dimension.low))
+    return int(span // Decimal(str(dimension.step))) + 1
 
 
 class Direction(StrEnum):
@@ -294,6 +307,14 @@ class SweepSpec(UserModel):
         if self.sampler.name is SamplerName.GRID:
             _check_grid(self.parameters)
         return self
+
+    @property
+    def most_trials(self) -> int:
+        """Maximum number of trials: a grid may have fewer than the budget."""
+        if self.sampler.name is not SamplerName.GRID:
+            return self.budget.trials
+        size = math.prod(map(count_values, self.parameters.values()))
+        return min(self.budget.trials, size + len(self.start_with))
 
     def _check_two_objectives(self) -> None:
         if self.sampler.name is SamplerName.CMA_ES:

@@ -7,7 +7,7 @@ from mosaic_contracts.sweep_exchange import SWEEP_SOCKET
 from mosaic_worker_sweep.recording import SweepRecorder, say
 from mosaic_worker_sweep.server import ExchangeServer
 from mosaic_worker_sweep.study import StudyFile
-from mosaic_worker_sweep.sweep import Sweep, steps_of, trials_of
+from mosaic_worker_sweep.sweep import Sweep, steps_of
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.errors import ReportedError, RunRefused
 from mosaic_workerkit.listener import SocketListener
@@ -31,7 +31,7 @@ def run_sweep(context: TrainContext) -> None:
     spec = context.spec.sweep
     if spec is None:
         raise RunRefused("A run of kind sweep needs the field `sweep`: what it searches.")
-    total = trials_of(spec)
+    total = spec.most_trials
     context.record_config(
         {},
         {},

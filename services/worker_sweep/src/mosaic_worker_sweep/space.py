@@ -1,13 +1,19 @@
 """The parameters of a sweep as Optuna knows them, and the choice of one trial's parameters."""
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 import optuna
 
-from mosaic_contracts.sweeps import Choice, Dimension, FloatRange, IntRange, SweepValue
+from mosaic_contracts.sweeps import (
+    Choice,
+    Dimension,
+    FloatRange,
+    IntRange,
+    SweepValue,
+    count_values,
+)
 
 Label = bool | int | float | str | None
 """A value of a categorical parameter in the study."""
@@ -64,26 +70,10 @@ def grid_of(parameters: Mapping[str, Dimension]) -> dict[str, Sequence[Label]]:
     return {name: _grid_values(dimension) for name, dimension in parameters.items()}
 
 
-def grid_size(parameters: Mapping[str, Dimension]) -> int:
-    """Number of trials of a whole grid. No list of values is made."""
-    return math.prod(map(_count, parameters.values()))
-
-
-def _count(dimension: Dimension) -> int:
-    if isinstance(dimension, Choice):
-        return len(dimension.choices)
-    if isinstance(dimension, IntRange):
-        return (dimension.high - dimension.low) // dimension.step + 1
-    if dimension.step is None:
-        raise ValueError("a grid needs steps")  # the contract refuses it
-    span = Decimal(str(dimension.high)) - Decimal(str(dimension.low))
-    return int(span // Decimal(str(dimension.step))) + 1
-
-
 def _grid_values(dimension: Dimension) -> Sequence[Label]:
     if isinstance(dimension, Choice):
         return _labels(dimension)
-    count = _count(dimension)
+    count = count_values(dimension)
     if isinstance(dimension, IntRange):
         return [dimension.low + at * dimension.step for at in range(count)]
     low, step = Decimal(str(dimension.low)), Decimal(str(dimension.step))
@@ -113,7 +103,7 @@ def _highest(dimension: FloatRange) -> float:
     if dimension.step is None:
         return dimension.high
     low, step = Decimal(str(dimension.low)), Decimal(str(dimension.step))
-    return float(low + (_count(dimension) - 1) * step)
+    return float(low + (count_values(dimension) - 1) * step)
 
 
 def _labels(dimension: Choice) -> list[Label]:

@@ -16,13 +16,12 @@ from mosaic_contracts.sweep_exchange import (
     SweepOrders,
     TrialRunOrder,
 )
-from mosaic_contracts.sweeps import SamplerName, SweepSpec, TrialState
+from mosaic_contracts.sweeps import SweepSpec, TrialState
 from mosaic_worker_sweep.attributes import SWEEP_STOPPED
 from mosaic_worker_sweep.importance import ImportanceEstimator
 from mosaic_worker_sweep.objective import ObjectiveMissing
 from mosaic_worker_sweep.recording import SweepRecorder, say
 from mosaic_worker_sweep.search import pruning_steps, report_steps
-from mosaic_worker_sweep.space import grid_size
 from mosaic_worker_sweep.study import StudyFile
 from mosaic_worker_sweep.trial import LiveTrial, RunOfTrial, TrialEnd
 
@@ -270,7 +269,7 @@ class Sweep:
         steps = self._recorder.steps + sum(trial.steps for trial in self._live.values())
         return (
             not self.is_stopping
-            and self._study.counted < trials_of(self._spec)
+            and self._study.counted < self._spec.most_trials
             and (budget.steps is None or steps < budget.steps)
             and (budget.wall_time_s is None or self.elapsed_s < budget.wall_time_s)
         )
@@ -301,10 +300,3 @@ def steps_of(spec: SweepSpec) -> int | None:
     """Environment steps of a trial's run; None: the algorithm decides."""
     steps = spec.run.get("steps")
     return steps if isinstance(steps, int) else None
-
-
-def trials_of(spec: SweepSpec) -> int:
-    """Maximum number of trials."""
-    if spec.sampler.name is not SamplerName.GRID:
-        return spec.budget.trials
-    return min(spec.budget.trials, grid_size(spec.parameters) + len(spec.start_with))

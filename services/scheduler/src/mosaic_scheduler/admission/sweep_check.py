@@ -38,7 +38,7 @@ def check_sweep(context: Context) -> list[Check]:
 def totals(sweep: SweepSpec) -> dict[str, int]:
     """Number of trials, of runs in all, and of those at once, at most."""
     runs = max(len(sweep.environments), 1) * max(len(sweep.seeds), 1)
-    trials = sweep.budget.trials
+    trials = sweep.most_trials
     found = {"trials": trials, "runs": trials * runs, "trials_at_once": min(sweep.parallel, trials)}
     steps = sweep.run.get("steps")
     if isinstance(steps, int):
