@@ -92,19 +92,17 @@ def sync(
     WANDB_API_KEY. A sync that was interrupted is started again by the same command; nothing is sent twice.
     """
     with open_client() as client:
-        plans, is_refused = _plans(client, runs or ["last"], choices.options())
+        names = _names(client, runs)
+        plans, is_refused = _plans(client, names, choices.options())
         if plans and not yes:
             _ask(plans)
-        started = [
-            client.sync(plan.run_id, plan.digest, **choices.options()) for plan in plans.values()
-        ]
+        started = [client.sync(plan.run_id, plan.digest, **choices.options()) for plan in plans]
         if wait:
             started = [_follow(client, view.run_id) for view in started]
         elif not json:
-            for name, view in zip(plans, started, strict=True):
-                say(
-                    f"Sending {name} in the background: `./mosaic wandb status {view.spec.parent}`."
-                )
+            for plan in plans:
+                name = names[plan.run_id]
+                say(f"Sending {name} in the background: `./mosaic wandb status {plan.run_id}`.")
     if json:
         emit(started)
     elif wait:
@@ -117,7 +115,7 @@ def sync(
 def status(runs: Runs = None, json: option.Json = False) -> None:
     """Show what of a run is at W&B: its page, the state of its upload, and its syncs."""
     with open_client() as client:
-        found = {run.run_id: run.name for run in (find_run(client, r) for r in runs or ["last"])}
+        found = _names(client, runs)
         statuses = {run_id: client.syncs(run_id) for run_id in found}
     if json:
         emit([{"run_id": run_id, **_plain(status)} for run_id, status in statuses.items()])
@@ -128,33 +126,38 @@ def status(runs: Runs = None, json: option.Json = False) -> None:
             out.print(f"  {line}", soft_wrap=True, markup=False)
 
 
+def _names(client: "Client", runs: list[str] | None) -> dict[str, str]:
+    """The name of each run by its id: several runs may have one name."""
+    return {run.run_id: run.name for run in (find_run(client, r) for r in runs or ["last"])}
+
+
 def _plans(
-    client: "Client", runs: list[str], options: "SyncOptions"
-) -> tuple[dict[str, "SyncPlan"], bool]:
-    """The plan of each run by its name, and whether one was refused. A run that cannot be sent holds up no other."""
+    client: "Client", names: dict[str, str], options: "SyncOptions"
+) -> tuple[list["SyncPlan"], bool]:
+    """The plan of each run, and whether one was refused. A run that cannot be sent holds up no other."""
     from mosaic_client import RunLive, SyncImpossible
 
-    found: dict[str, SyncPlan] = {}
+    found: list[SyncPlan] = []
     is_refused = False
-    for run in (find_run(client, run) for run in dict.fromkeys(runs)):
+    for run_id, name in names.items():
         try:
-            found[run.name] = client.plan_sync(run.run_id, **options)
+            found.append(client.plan_sync(run_id, **options))
         except (RunLive, SyncImpossible) as error:
-            if len(runs) == 1:
+            if len(names) == 1:
                 raise
             is_refused = True
-            err.print(f"{run.name}: {error}", soft_wrap=True, markup=False)
+            err.print(f"{name}: {error}", soft_wrap=True, markup=False)
     return found, is_refused
 
 
-def _ask(plans: dict[str, "SyncPlan"]) -> None:
-    for plan in plans.values():
+def _ask(plans: list["SyncPlan"]) -> None:
+    for plan in plans:
         for line in plan.lines:
             style = LEVEL_STYLE[line.level]
             err.print(f"[{style}]{line.level:8}[/] {line.title}: ", end="")
             err.print(" ".join(part for part in (line.message, line.todo) if part), markup=False)
     say("You agree to:")
-    for plan in plans.values():
+    for plan in plans:
         for need in plan.needs:
             say(f"  - {need}")
     if not sys.stdin.isatty():
