@@ -97,7 +97,7 @@ def _link_words(link: light.ManifestLinkFields) -> Text:
         place = link.tracked.get("url") or link.tracked.get("folder") or "no address yet"
         return Text(f"{link.tracked.get('tracker')}: {place}")
     if link.kind is LinkKind.DASHBOARD:
-        return Text(f"TensorBoard: run {link.run_id}; `mosaic tensorboard` prints its address")
+        return Text(f"TensorBoard: run {link.run_id}; `./mosaic tensorboard` prints its address")
     return Text(f"study: {link.path} of {link.run_id}")
 
 
