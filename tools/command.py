@@ -26,6 +26,12 @@ Begin here
   ./mosaic ps | show | logs | events | episodes | metrics | beliefs | export | top | gpus
                                  what runs, what it said and did, what it uses
   ./mosaic watch | replay        see a run as it acts, and any episode again, compared with its record
+  ./mosaic play | fork           act in an environment, or let a policy act; go on from any recorded step
+  ./mosaic evaluate | compare    returns of policies in seeded episodes, and which is better
+  ./mosaic sweep                 search for good parameters with Optuna
+  ./mosaic tensorboard | wandb   curves in TensorBoard; runs sent to Weights & Biases
+  ./mosaic checkpoints | reproduce
+                                 checkpoints of all runs; a training once more, compared with the first
   ./mosaic artifacts | download | link
                                  the files of a run, for you and for a browser
   ./mosaic stop | retry | resume | clone | tag | note | rm | restore | queue

@@ -55,7 +55,7 @@ def print_summary(
         # no table: a path that is cut into pieces cannot be copied
         console.print(Text.assemble((f"{name:<12} ", "dim"), value), soft_wrap=True)
     if run.end and run.end.last_lines and run.state in _BAD_ENDS:
-        console.print("\nIts last words:", style="dim")
+        console.print("\nThe last lines of its output:", style="dim")
         for line in run.end.last_lines[-12:]:
             console.print(f"  {line}", markup=False, soft_wrap=True)
 

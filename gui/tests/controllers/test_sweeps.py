@@ -104,6 +104,13 @@ def test_trials_are_read_by_pages_then_from_the_cursor(qtbot: QtBot, bench: Swee
     assert bench.model.trials.counts[TrialState.RUNNING] == 0
 
 
+def test_trials_that_come_before_the_facts_of_their_sweep_stay(bench: SweepBench) -> None:
+    """The two requests of a chosen sweep are answered in any order."""
+    bench.answer("sweep_trials", page(trials(5), "c1"))
+    bench.answer("sweep", view(90))
+    assert (bench.model.table.rowCount(), len(bench.model.trials)) == (5, 5)
+
+
 def test_another_sweep_is_read_from_its_beginning(bench: SweepBench) -> None:
     """A late answer of the one before changes nothing."""
     late = bench.session.api.replies[-1]

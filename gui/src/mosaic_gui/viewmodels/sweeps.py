@@ -193,13 +193,13 @@ class SweepsModel(QObject):
 
     def take_view(self, view: SweepView) -> None:
         """Take a sweep as far as it is."""
-        known = self._views.get(view.run_id)
+        known = self.spec
         self._views[view.run_id] = view
         self._list()
         if view.run_id != self.chosen:
             return
         self.importance = view.importance or self.importance
-        if known is None or known.sweep != view.sweep:
+        if known != view.sweep:
             self._begin()
         self.problem = ""
         self.facts_changed.emit()
