@@ -69,12 +69,11 @@ class Sync:
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
         """Send one request as the gateway does."""
-        while not (self.folder / SYNC_SOCKET).exists():
-            assert self.process.poll() is None, self.said
-            time.sleep(0.05)
         connection = http.client.HTTPConnection("run", timeout=30)
         connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.sock.connect(str(self.folder / SYNC_SOCKET))
+        while connection.sock.connect_ex(str(self.folder / SYNC_SOCKET)):
+            assert self.process.poll() is None, self.said
+            time.sleep(0.05)  # it does not listen yet, and has no other sign of that
         connection.request(method, path, body)
         answer = connection.getresponse()
         data = answer.read()
