@@ -59,6 +59,14 @@ def test_an_entry_is_translated_and_the_rest_is_named(tmp_path: Path) -> None:
     assert translate(atari, "ppo_atari", PPO).parameters == {"num_minibatches": 8}
 
 
+@pytest.mark.parametrize("bad", [{"batch_size": 0}, {"batch_size": "big"}, {"n_envs": True}])
+def test_a_batch_that_is_no_number_is_named(bad: dict[str, Any]) -> None:
+    """The number of parts of a rollout is left as it is."""
+    found = translate({"n_envs": 8, "n_steps": 32, "batch_size": 256} | bad, "ppo", PPO)
+    assert "num_minibatches" not in found.parameters
+    assert "no whole number above 0" in found.unused["batch_size"]
+
+
 def test_algorithms_of_the_replay_buffer_are_translated() -> None:
     """SAC has one learning rate there and two here; its entropy may tune itself."""
     known = {name: {"type": "number"} for name in ("policy_lr", "q_lr", "autotune", "batch_size")}

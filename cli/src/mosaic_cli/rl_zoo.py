@@ -143,8 +143,12 @@ def _minibatches(found: ZooEntry, entry: Mapping[str, Any], known: Mapping[str, 
     """The batch of PPO is given here by the number of parts of a rollout."""
     if "num_minibatches" not in known:
         return False
-    rollout = int(entry.get("n_envs", 1)) * int(entry.get("n_steps", 2_048))
-    batch = int(entry["batch_size"])
+    given = (entry["batch_size"], entry.get("n_envs", 1), entry.get("n_steps", 2_048))
+    batch, envs, steps = (_whole(value) for value in given)
+    if not all(type(value) is int and value > 0 for value in (batch, envs, steps)):
+        found.unused["batch_size"] = "or n_envs or n_steps is no whole number above 0"
+        return True
+    rollout = envs * steps
     if rollout % batch:
         found.unused["batch_size"] = f"does not divide the rollout of {rollout} steps"
     else:

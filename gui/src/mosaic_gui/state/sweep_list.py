@@ -76,7 +76,7 @@ def sweep_row(run: RunView, view: SweepView | None) -> SweepRow:
     return SweepRow(
         run,
         done=sum(count for state, count in counts.items() if state.is_final),
-        total=view.sweep.budget.trials,
+        total=view.sweep.most_trials,
         bad=sum(count for state, count in counts.items() if state in BAD_STATES),
         best=best,
     )

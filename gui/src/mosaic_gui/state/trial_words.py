@@ -127,7 +127,7 @@ def budget_words(trials: int, seeds: int, environments: int) -> str:
 
 def budget_of(spec: SweepSpec) -> str:
     """The same of a specification."""
-    return budget_words(spec.budget.trials, len(spec.seeds), len(spec.environments))
+    return budget_words(spec.most_trials, len(spec.seeds), len(spec.environments))
 
 
 def is_logarithmic(dimension: Dimension) -> bool:
