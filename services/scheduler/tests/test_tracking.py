@@ -48,7 +48,7 @@ async def preflight(stack: Stack, spec: dict[str, Any], **parameters: Any) -> Pr
     return await stack.bus.request("scheduler", "preflight", request, PreflightReport, 20)
 
 
-def told(report: PreflightReport, line: str = "tracking") -> list[tuple[str, bool]]:
+def levels(report: PreflightReport, line: str = "tracking") -> list[tuple[str, bool]]:
     """Level of a line, and whether it says what to do."""
     return [(entry.level, bool(entry.todo)) for entry in report.lines if entry.id == line]
 
@@ -58,14 +58,14 @@ async def test_the_key_of_a_tracked_run_has_a_line_in_every_colour(stack: Stack)
     """None for what is not tracked; amber without a key, red with one that nobody keeps, green with it or offline."""
     spec = tracking_worker(stack)
     named = {**spec, "secrets": ["WANDB_API_KEY"]}
-    assert told(await preflight(stack, spec)) == []
-    assert told(await preflight(stack, spec, track=True)) == [("warning", True)]
-    assert told(await preflight(stack, spec, track=True, offline=True)) == [("ok", False)]
+    assert levels(await preflight(stack, spec)) == []
+    assert levels(await preflight(stack, spec, track=True)) == [("warning", True)]
+    assert levels(await preflight(stack, spec, track=True, offline=True)) == [("ok", False)]
     missing = await preflight(stack, named, track=True)
-    assert (told(missing), missing.ok) == ([("blocking", True)], False)
+    assert (levels(missing), missing.ok) == ([("blocking", True)], False)
     request = SetSecretRequest(name="WANDB_API_KEY", value=SecretStr("k"))
     await stack.bus.request("scheduler", "set_secret", request, SecretEntry)
-    assert told(await preflight(stack, named, track=True)) == [("ok", False)]
+    assert levels(await preflight(stack, named, track=True)) == [("ok", False)]
 
 
 @pytest.mark.broker
@@ -78,9 +78,9 @@ async def test_an_online_run_starts_without_its_server_only_by_consent(stack: St
     closed = await preflight(stack, spec, **asked)
     assert [line.where for line in closed.lines if line.level == "blocking"] == ["internet"]
     online = {**spec, "internet": True}
-    assert told(await preflight(stack, online, **asked, offline=True), "reach") == []
+    assert levels(await preflight(stack, online, **asked, offline=True), "reach") == []
     report = await preflight(stack, online, **asked)
-    assert (told(report, "reach"), len(report.needs)) == ([("warning", True)], 2)
+    assert (levels(report, "reach"), len(report.needs)) == ([("warning", True)], 2)
     assert "127.0.0.1:9 cannot be connected to" in report.needs[1]
     with pytest.raises(ProblemError) as refused:
         await stack.submit(**online, parameters=asked)
