@@ -15,6 +15,7 @@ from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
 from mosaic_contracts.sweeps import TrialState
 from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.plots.axis import NumberAxis
 from mosaic_gui.plots.parallel_plot import ParallelPlot
 from mosaic_gui.plots.pareto_plot import ParetoPlot
 from mosaic_gui.state.agents import Mode
@@ -271,3 +272,11 @@ def test_two_objectives_have_a_front(client: DesktopClient, shown: SweepsPage) -
     assert list(front._front.getData()[0]) == best
     shown.list.row_chosen.emit(run_id(90))
     assert shown.plots.choices.key == "history"
+
+
+@pytest.mark.parametrize("trials_shown", [1, 5, 40])
+def test_trials_are_numbered_without_fractions(qapp: QApplication, trials_shown: int) -> None:
+    """No tick lies between two trials, however few there are."""
+    levels = NumberAxis("bottom").tickSpacing(-0.5, trials_shown - 0.5, 600)
+    assert levels
+    assert all(spacing >= 1 for spacing, _ in levels)

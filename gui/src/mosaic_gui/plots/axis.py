@@ -53,6 +53,14 @@ class CountAxis(_Axis):
         return list(super().tickStrings(values, scale, spacing))
 
 
+class NumberAxis(CountAxis):
+    """Numbers of trials: no ticks between two of them."""
+
+    def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
+        levels = super().tickSpacing(low, high, size)
+        return [level for level in levels if level[0] >= 1] or [(1.0, 0.0)]
+
+
 class ValueAxis(_Axis):
     """Axis of values; on a logarithmic scale they are exponents."""
 

@@ -4,7 +4,8 @@ import numpy as np
 import pyqtgraph as pg
 
 from mosaic_contracts.sweeps import TrialState
-from mosaic_gui.plots.trial_plot import DotGroup, TrialPlot, number_axis
+from mosaic_gui.plots.axis import NumberAxis
+from mosaic_gui.plots.trial_plot import DotGroup, TrialPlot
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.trial_points import TrialPoints
 from mosaic_gui.state.trial_words import BAD_STATES
@@ -19,7 +20,7 @@ class SweepHistory(TrialPlot):
         super().__init__(model, "history", tr("Optimisation history"))
 
     def bottom_axis(self) -> pg.AxisItem:
-        return number_axis()
+        return NumberAxis("bottom")
 
     def dress(self) -> None:
         self._best = pg.PlotCurveItem(antialias=True, skipFiniteCheck=True)

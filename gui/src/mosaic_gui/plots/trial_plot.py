@@ -10,7 +10,7 @@ from PyQt6.QtCore import QPoint, QPointF, QRectF, Qt, pyqtSignal
 from PyQt6.QtGui import QColor, QFontMetrics, QPainter, QPen
 from PyQt6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
-from mosaic_gui.plots.axis import CountAxis, ValueAxis
+from mosaic_gui.plots.axis import ValueAxis
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.trial_points import Floats, TrialAxis, TrialPoints
@@ -288,11 +288,6 @@ class TrialPlot(QWidget):
         self._about.show()
 
 
-def number_axis() -> pg.AxisItem:
-    """Axis of the numbers of trials."""
-    return CountAxis("bottom")
-
-
 def place_text(axis: TrialAxis, place: float) -> str:
     """The value at a place of an axis, in words."""
     value = axis.value(place)
@@ -304,7 +299,6 @@ __all__ = [
     "PlaceAxis",
     "TrialDots",
     "TrialPlot",
-    "number_axis",
     "place_text",
     "value_text",
 ]
