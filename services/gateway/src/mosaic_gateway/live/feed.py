@@ -30,6 +30,7 @@ from mosaic_gateway.live.sequence import Key, Piece, Sequence, covers
 from mosaic_gateway.live.tick import Spaces, Tick
 from mosaic_servicekit.bus import Bus, Subscription
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.waiting import wait_up_to
 from mosaic_store import Reader
 from mosaic_store.batch import unpack
 
@@ -136,11 +137,7 @@ class Feed:
     async def wait_changed(self, timeout_s: float) -> None:
         """Wait until the store may have more, or the time is over."""
         self.changed.clear()
-        try:
-            async with asyncio.timeout(timeout_s):
-                await self.changed.wait()
-        except TimeoutError:
-            return
+        await wait_up_to(self.changed, timeout_s)
 
     async def _on_events(self, message: Msg) -> None:
         # Decoded as they come, so that a tick has nothing left to do but to order and to encode.

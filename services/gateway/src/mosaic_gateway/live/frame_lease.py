@@ -27,6 +27,7 @@ from mosaic_gateway.meters import FRAMES
 from mosaic_gateway.scheduler import SchedulerClient
 from mosaic_servicekit.bus import Bus, Subscription
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.waiting import wait_up_to
 
 ASK_TIMEOUT_S = 2.0
 RETRY_S = 1.0
@@ -138,11 +139,7 @@ class FrameLease:
             if problem is not None and problem.code in _FINAL and not self._changed.is_set():
                 return
             await asyncio.sleep(_LEAST_PAUSE_S)
-            try:
-                async with asyncio.timeout(LEASE_S / 2 if problem is None else RETRY_S):
-                    await self._changed.wait()
-            except TimeoutError:
-                continue
+            await wait_up_to(self._changed, LEASE_S / 2 if problem is None else RETRY_S)
 
     def _merged(self) -> list[WatchedEnv]:
         """What all viewers want together."""

@@ -30,6 +30,7 @@ from mosaic_gateway.files.run_socket import ask
 from mosaic_gateway.scheduler import SchedulerClient
 from mosaic_gateway.sweeps.news import NewsReader, RunOfNews
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.waiting import wait_up_to
 
 PERIOD_S = 1.0
 """Seconds between two exchanges while no followed run changes its state."""
@@ -86,13 +87,13 @@ class SweepDriver:
                 orders = await self._exchange(news)
             except (httpx.HTTPError, OSError, ValidationError, ProblemError) as error:
                 self._complain(repr(error)[:200])
-                await self._wait(_AWAY_S)
+                await wait_up_to(self._due, _AWAY_S)
                 continue
             self._complained = ""
             answers, waits = await self._start(orders.start)
             await self._stop(orders.stop)
             if not answers:
-                await self._wait(PERIOD_S)
+                await wait_up_to(self._due, PERIOD_S)
 
     def _complain(self, why: str) -> None:
         if self._complained != why:
@@ -108,13 +109,6 @@ class SweepDriver:
     def hurry(self) -> None:
         """Exchange now."""
         self._due.set()
-
-    async def _wait(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._due.wait()
-        except TimeoutError:
-            return
 
     async def _gather(self, orders: SweepOrders, answers: Sequence[TrialRunNews]) -> SweepNews:
         follow = {one.run_id: one for one in orders.follow}

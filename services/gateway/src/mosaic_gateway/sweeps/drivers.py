@@ -14,6 +14,7 @@ from mosaic_gateway.sweeps.news import NewsReader
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.lifecycle import cancel_all, log_death
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.waiting import wait_up_to
 
 LOOK_S = 10.0
 """Seconds between two looks at the scheduler's list: a change may be missed while a connection is lost."""
@@ -42,11 +43,7 @@ class SweepDrivers:
                     self.see(record)
             except ProblemError as error:
                 get_log().info("sweeps.not_listed", error=str(error)[:200])
-            try:
-                async with asyncio.timeout(LOOK_S):
-                    await self._look.wait()
-            except TimeoutError:
-                continue
+            await wait_up_to(self._look, LOOK_S)
 
     def see(self, record: RunRecord) -> None:
         """A record as it came: of a sweep, or of a run of one."""

@@ -15,6 +15,7 @@ from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.waiting import wait_up_to
 
 SHIP_TIMEOUT_S = 120.0
 """One try; a run's largest outbox (1 GiB) takes less when the recorder keeps up."""
@@ -63,11 +64,7 @@ class TelemetryDrain:
                 wait_s = await self._ship_due()
             elif await self._store.with_leftovers():
                 wait_s = RETRY_S[2]
-            try:
-                async with asyncio.timeout(wait_s):
-                    await self._wake.wait()
-            except TimeoutError:
-                continue
+            await wait_up_to(self._wake, wait_s)
 
     def _on_connected(self) -> None:
         self._tries.clear()

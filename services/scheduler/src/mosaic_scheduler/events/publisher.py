@@ -17,6 +17,7 @@ from mosaic_scheduler.database import Database
 from mosaic_scheduler.runs import outbox
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.waiting import wait_up_to
 
 RESEND_AFTER_S = 5.0
 """An event that the broker took but the recorder has not committed by then is asked for, and sent again."""
@@ -65,11 +66,7 @@ class EventPublisher:
             async with self._sending:
                 waiting = await self._publish_all()
             # New events wake the loop; what waits for the recorder or a retry is looked at again soon.
-            try:
-                async with asyncio.timeout(RETRY_S if waiting else None):
-                    await self._wake.wait()
-            except TimeoutError:
-                continue
+            await wait_up_to(self._wake, RETRY_S if waiting else None)
 
     async def drop(self, run_id: str) -> None:
         """Send nothing of a run any more. When this returns, nothing of it is on its way to the broker."""

@@ -24,6 +24,7 @@ from mosaic_scheduler.runs.file_reports import FilesState
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_servicekit.bus import Verb
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.waiting import wait_up_to
 
 QUICK_BYTES = 256 * 2**20
 QUICK_S = 1.0
@@ -72,7 +73,7 @@ class FileReporter:
             for record in due:
                 await self._report(record)
             if not due:
-                await _wait(self._store.ended)
+                await wait_up_to(self._store.ended, LOOK_EVERY_S)
 
     async def run_digests(self) -> None:
         """Hash what first looks left, for ever."""
@@ -83,7 +84,7 @@ class FileReporter:
                 for record in left:
                     await self._hash_rest(record)
                 if not left:
-                    await _wait(self._digests_due)
+                    await wait_up_to(self._digests_due, LOOK_EVERY_S)
         finally:
             self._is_over.set()  # the process must not wait for a large file
 
@@ -150,14 +151,6 @@ class FileReporter:
 def _take_low_priority() -> None:
     # Linux has priorities for threads: the scheduler's own one is not changed.
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
-
-
-async def _wait(due: asyncio.Event) -> None:
-    try:
-        async with asyncio.timeout(LOOK_EVERY_S):
-            await due.wait()
-    except TimeoutError:
-        return
 
 
 def _not_ended(record: RunRecord) -> ProblemError:

@@ -50,6 +50,7 @@ from mosaic_scheduler.runs.view import RunViews
 from mosaic_scheduler.xmpp.accounts import RunAccounts
 from mosaic_servicekit.clock import Moment, present
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.waiting import wait_up_to
 
 TICK_S = 1.0
 """The net below the events: deadlines, and any wake-up that was missed."""
@@ -93,11 +94,7 @@ class Reconciler:
         while True:
             self.wake.clear()
             await self.pass_once()
-            try:
-                async with asyncio.timeout(TICK_S):
-                    await self.wake.wait()
-            except TimeoutError:
-                continue
+            await wait_up_to(self.wake, TICK_S)
 
     async def pass_once(self) -> None:
         """Look at every run that has not ended, once."""

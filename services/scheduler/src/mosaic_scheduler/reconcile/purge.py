@@ -21,6 +21,7 @@ from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.executors.protocol import Executor
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.waiting import wait_up_to
 
 IDLE_S = 60.0
 DERIVED_KEPT_S = 3600.0
@@ -71,11 +72,7 @@ class RunPurge:
         while True:
             self._wake.clear()
             waiting = [run_id for run_id in await self._due() if not await self._purge(run_id)]
-            try:
-                async with asyncio.timeout(RETRY_S if waiting else IDLE_S):
-                    await self._wake.wait()
-            except TimeoutError:
-                continue
+            await wait_up_to(self._wake, RETRY_S if waiting else IDLE_S)
 
     async def _due(self) -> list[str]:
         def select(connection: sqlite3.Connection) -> list[str]:

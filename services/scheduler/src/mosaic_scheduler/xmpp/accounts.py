@@ -18,6 +18,7 @@ from mosaic_scheduler.xmpp.account_api import AccountApi
 from mosaic_scheduler.xmpp.ledger import AccountClaim, AccountLedger
 from mosaic_scheduler.xmpp.server import read_server
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.waiting import wait_up_to
 
 SWEEP_EVERY_S = 60.0
 PASSWORD_BYTES = 24
@@ -68,11 +69,7 @@ class RunAccounts:
         while True:
             self._wake.clear()
             await self.sweep()
-            try:
-                async with asyncio.timeout(SWEEP_EVERY_S):
-                    await self._wake.wait()
-            except TimeoutError:
-                continue
+            await wait_up_to(self._wake, SWEEP_EVERY_S)
 
     async def adopt(self) -> None:
         """Take over accounts of which only the run's folder still knows: the ledger was lost with the database.
