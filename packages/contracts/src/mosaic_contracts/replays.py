@@ -166,5 +166,9 @@ class EpisodeEvents(PeerModel):
     """How far the page has read."""
     recorded_steps: int | None = None
     """Stored steps of the episode; None: an older recorder."""
+    thinned_steps: int = 0
+    """Steps of the episode that were removed from the store, to free space."""
+    thinned_by: str = ""
+    """What asked for that (`ThinRequest.rule`)."""
     ended_at: int | None = None
     """Last step of an episode that was terminated or truncated; None: it goes on, or was cut."""

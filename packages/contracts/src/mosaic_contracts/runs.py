@@ -141,7 +141,11 @@ class RunSummary(PeerModel):
     run_id: str
     events: int = 0
     steps: int = 0
-    """Number of step events in the store."""
+    """Number of step events that were recorded."""
+    thinned_steps: int = 0
+    """Number of those that were removed from the store since, to free space."""
+    thinned_by: str = ""
+    """What asked for that, e.g. a storage profile with its rule."""
     global_step: int = 0
     """Highest environment step of any event."""
     episodes: int = 0
@@ -238,6 +242,9 @@ class EpisodeRow(PeerModel):
     start_seq: int | None = None
     end_seq: int | None = None
     recorded_steps: int = 0
+    """Number of its steps that are in the store."""
+    thinned_steps: int = 0
+    """Number of its steps that were removed from the store, to free space."""
 
     model_config = {**PeerModel.model_config, "populate_by_name": True}
 

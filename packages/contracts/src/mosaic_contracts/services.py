@@ -12,6 +12,7 @@ from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import Problem
 from mosaic_contracts.runs import Progress, RunRecord, SourceMark
 from mosaic_contracts.stack import StackProxies
+from mosaic_contracts.store_upkeep import StoreSpace
 from mosaic_contracts.worker import Finding, WorkerDescription, WorkerManifest
 
 
@@ -313,6 +314,8 @@ class RecorderStatus(PeerModel):
     disk_free_bytes: int = 0
     healed: int = 0
     """Number of times since the start that a deleted or older stream was noticed and repaired."""
+    store: StoreSpace | None = None
+    """Size of the store; None: there is none yet, or an older recorder."""
 
 
 class Heartbeat(PeerModel):

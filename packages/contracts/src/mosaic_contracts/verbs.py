@@ -46,6 +46,7 @@ from mosaic_contracts.services import (
     WorkerEntries,
     WorkerRequest,
 )
+from mosaic_contracts.store_upkeep import RunSpaces, ThinRequest, ThinResult
 from mosaic_contracts.syncs import SyncPlan
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 
@@ -55,6 +56,10 @@ SLOW_S = 120.0
 """Time limit in seconds for verbs that may start a worker's interpreter, which imports torch from a cold disk."""
 PRUNE_S = 30.0
 """Time limit in seconds for one request to delete a run's events; it is repeated after a time-out."""
+THIN_S = 30.0
+"""Time limit in seconds for one request to thin steps, which works for `ThinRequest.within_s`."""
+SPACE_S = 10.0
+"""Time limit in seconds for the room that runs take in the store."""
 REPORT_S = 10.0
 """Time limit in seconds for a look at the files of a run."""
 EPISODE_S = 30.0
@@ -137,6 +142,8 @@ STATUS = _scheduler("status", NoRequest, SchedulerStatus)
 RECORDER_COMMITTED = ServiceVerb("recorder", "committed", CommittedRequest, Committed)
 RECORDER_STATUS = ServiceVerb("recorder", "status", NoRequest, RecorderStatus)
 RECORDER_PRUNE = ServiceVerb("recorder", "prune", RunRequest, Pruned, PRUNE_S)
+RECORDER_THIN = ServiceVerb("recorder", "thin", ThinRequest, ThinResult, THIN_S)
+RECORDER_SPACE = ServiceVerb("recorder", "space", NoRequest, RunSpaces, SPACE_S)
 RECORDER_EPISODE = ServiceVerb("recorder", "episode", EpisodeRequest, EpisodeEvents, EPISODE_S)
 
 VERBS: tuple[ServiceVerb[Any, Any], ...] = (
