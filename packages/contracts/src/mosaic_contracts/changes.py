@@ -8,6 +8,7 @@ from mosaic_contracts.compat import Self
 from mosaic_contracts.ids import RunIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.spec import Name, Note, Priority, Tags, not_a_bool, without_nul
+from mosaic_contracts.storage import ProfileName
 
 
 class RunPatch(UserModel):
@@ -19,6 +20,10 @@ class RunPatch(UserModel):
     note: Note | None = None
     dry_run: Note | None = None
     """See `RunRecord.dry_run`."""
+    pinned: bool | None = None
+    """See `RunRecord.pinned`."""
+    storage_profile: ProfileName | None = None
+    """See `RunRecord.storage_profile`."""
 
     @field_validator("name", "note", "dry_run")
     @classmethod

@@ -124,11 +124,12 @@ class ArtifactEvent(Envelope):
 
 
 class ArtifactPrunedEvent(Envelope):
-    """An announced file was deleted on purpose."""
+    """A file was deleted on purpose."""
 
     type: Literal["artifact_pruned"] = "artifact_pruned"
     path: str
     reason: str
+    data: dict[str, Any] = {}
 
 
 class ExtraEvent(Envelope):

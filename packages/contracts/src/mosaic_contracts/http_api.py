@@ -34,6 +34,13 @@ if TYPE_CHECKING:
     from mosaic_contracts.services import WorkerEntries, WorkerEntry
     from mosaic_contracts.spec import RunSpec
     from mosaic_contracts.stack import StackStatus
+    from mosaic_contracts.storage_reports import (
+        PrunePlan,
+        PruneResult,
+        StorageProfileList,
+        StorageReport,
+        UndoResult,
+    )
     from mosaic_contracts.stored import BatchPage
     from mosaic_contracts.sweeps import SweepView, TrialPage
     from mosaic_contracts.syncs import SyncPlan, SyncStatus
@@ -288,6 +295,36 @@ PLAN_SYNC: Operation[SyncPlan] = Operation(
 SYNCS: Operation[SyncStatus] = Operation("GET", f"{_RUN}/syncs", "syncs.SyncStatus")
 DELETE: Operation[RunView] = Operation("DELETE", _RUN, "runs.RunView")
 RESTORE: Operation[RunView] = Operation("POST", f"{_RUN}/restore", "runs.RunView")
+
+STORAGE: Operation[StorageReport] = Operation(
+    "GET", f"{PREFIX}/storage", "storage_reports.StorageReport"
+)
+PLAN_PRUNE: Operation[PrunePlan] = Operation(
+    "POST",
+    f"{PREFIX}/storage/plan",
+    "storage_reports.PrunePlan",
+    body="storage_reports.PruneRequest",
+    repeats=True,
+)
+PRUNE: Operation[PruneResult] = Operation(
+    "POST",
+    f"{PREFIX}/storage/prune",
+    "storage_reports.PruneResult",
+    body="storage_reports.PruneRequest",
+    repeats=True,
+    is_slow=True,
+)
+UNDO_PRUNE: Operation[UndoResult] = Operation(
+    "POST",
+    f"{PREFIX}/storage/undo",
+    "storage_reports.UndoResult",
+    body="storage_reports.UndoRequest",
+    repeats=True,
+    is_slow=True,
+)
+STORAGE_PROFILES: Operation[StorageProfileList] = Operation(
+    "GET", f"{PREFIX}/storage/profiles", "storage_reports.StorageProfileList"
+)
 
 METRICS: Operation[list[MetricName]] = Operation(
     "GET", f"{_RUN}/metrics", "runs.MetricName", "list"

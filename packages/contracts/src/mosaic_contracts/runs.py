@@ -118,6 +118,10 @@ class RunRecord(PeerModel):
     trial: str | None = None
     """Key of this run in the sweep that started it (`parent`), e.g. `12/CartPole-v1/1`: number, environment, seed.
     Such a run is stopped with its sweep. None: it is no run of a trial."""
+    pinned: bool = False
+    """Whether the user keeps all of its files, whatever its storage profile says."""
+    storage_profile: str | None = None
+    """Storage profile that says which of its files are kept; None: the default one."""
     deleted_at: AwareDatetime | None = None
     """Time at which the user archived the run. It is hidden, and deleted after a day (see `restore`)."""
 

@@ -17,6 +17,7 @@ from mosaic_contracts.field_checks import not_a_bool, plain_parameter, without_n
 from mosaic_contracts.ids import RunIdField, WorkerIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.replays import ReplaySource
+from mosaic_contracts.storage import ProfileName
 from mosaic_contracts.sweeps import SweepSpec
 from mosaic_contracts.sync_source import SyncSource
 
@@ -128,6 +129,8 @@ class RunSpec(UserModel):
     note: Note = ""
     """The user's note. It can be changed later."""
     priority: Priority = 0
+    storage_profile: ProfileName | None = None
+    """Storage profile of the run's files (`storage_profiles.yaml`); None: the default one. It can be changed later."""
     hold: bool = False
     """Whether the run stays in the queue until it is released."""
     secrets: Annotated[list[SecretName], Field(max_length=32)] = Field(default_factory=list)

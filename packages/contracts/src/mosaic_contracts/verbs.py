@@ -46,7 +46,18 @@ from mosaic_contracts.services import (
     WorkerEntries,
     WorkerRequest,
 )
+from mosaic_contracts.storage_reports import (
+    PruneOrder,
+    PrunePlan,
+    PruneResult,
+    StorageProfileList,
+    StorageQuery,
+    StorageReport,
+    UndoOrder,
+    UndoResult,
+)
 from mosaic_contracts.store_upkeep import RunSpaces, ThinRequest, ThinResult
+from mosaic_contracts.stored_files import StoredFiles, StoredFilesRequest
 from mosaic_contracts.syncs import SyncPlan
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 
@@ -137,6 +148,12 @@ GPUS = _scheduler("gpus", NoRequest, GpuReport)
 SECRETS = _scheduler("secrets", NoRequest, SecretEntries)
 SET_SECRET = _scheduler("set_secret", SetSecretRequest, SecretEntry)
 DELETE_SECRET = _scheduler("delete_secret", SecretRequest, RootModel[None])
+STORAGE = _scheduler("storage", StorageQuery, StorageReport, REPORT_S)
+PLAN_PRUNE = _scheduler("plan_prune", PruneOrder, PrunePlan, REPORT_S)
+PRUNE = _scheduler("prune", PruneOrder, PruneResult, PRUNE_S)
+"""Removes files in bounded steps: the request is repeated while `PruneResult.left` is not 0."""
+UNDO_PRUNE = _scheduler("undo_prune", UndoOrder, UndoResult, PRUNE_S)
+STORAGE_PROFILES = _scheduler("storage_profiles", NoRequest, StorageProfileList)
 STATUS = _scheduler("status", NoRequest, SchedulerStatus)
 
 RECORDER_COMMITTED = ServiceVerb("recorder", "committed", CommittedRequest, Committed)
@@ -145,6 +162,7 @@ RECORDER_PRUNE = ServiceVerb("recorder", "prune", RunRequest, Pruned, PRUNE_S)
 RECORDER_THIN = ServiceVerb("recorder", "thin", ThinRequest, ThinResult, THIN_S)
 RECORDER_SPACE = ServiceVerb("recorder", "space", NoRequest, RunSpaces, SPACE_S)
 RECORDER_EPISODE = ServiceVerb("recorder", "episode", EpisodeRequest, EpisodeEvents, EPISODE_S)
+RECORDER_FILES = ServiceVerb("recorder", "files", StoredFilesRequest, StoredFiles, REPORT_S)
 
 VERBS: tuple[ServiceVerb[Any, Any], ...] = (
     *(
@@ -165,7 +183,8 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
     *(PLAY, FORK, REPLAY, IMPORT, DASHBOARD, DELETE, RESTORE, WORKERS, DESCRIBE, MACHINE, GPUS),
     *(SWEEP, CHECK_SWEEP, RESUME_SWEEP, TRIAL, SYNC, PLAN_SYNC),
     REPORT_FILES,
+    *(STORAGE, PLAN_PRUNE, PRUNE, UNDO_PRUNE, STORAGE_PROFILES),
     *(SECRETS, SET_SECRET, DELETE_SECRET, STATUS),
-    *(RECORDER_COMMITTED, RECORDER_STATUS, RECORDER_PRUNE, RECORDER_EPISODE),
+    *(RECORDER_COMMITTED, RECORDER_STATUS, RECORDER_PRUNE, RECORDER_EPISODE, RECORDER_FILES),
 )
 """All verbs."""

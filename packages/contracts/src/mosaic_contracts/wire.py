@@ -175,10 +175,12 @@ class Artifact(_Record, array_like=True, tag=int(Kind.ARTIFACT)):
 
 
 class ArtifactPruned(_Record, array_like=True, tag=int(Kind.ARTIFACT_PRUNED)):
-    """An announced file was deleted on purpose."""
+    """A file was deleted on purpose."""
 
     path: str
     reason: str
+    data: dict[str, Any] = {}
+    """`kind`, `bytes` and `rule` of a removal by the scheduler; empty where a worker deleted the file."""
 
 
 class Extra(_Record, array_like=True, tag=int(Kind.EXTRA)):

@@ -7,6 +7,7 @@ import msgspec
 
 from mosaic_contracts.evaluations import EVALUATION_RESULT
 from mosaic_contracts.manifest_words import RUN_FILES
+from mosaic_contracts.storage_words import FILE_RESTORED
 from mosaic_contracts.tracking_words import TRACKING_RUN
 from mosaic_contracts.wire import (
     INTEGER_LIMIT,
@@ -114,6 +115,8 @@ class BatchSummary(NamedTuple):
     reports: list[FolderReport]
     tracked: list[tuple[int, dict[str, Any]]]
     """Seq and data of events that name the run at a tracker."""
+    restored: list[tuple[int, str]]
+    """Seq and path of files that the scheduler brought back."""
 
 
 def summarize(batch: Batch, records: list[Record]) -> BatchSummary:
@@ -147,6 +150,7 @@ def summarize(batch: Batch, records: list[Record]) -> BatchSummary:
         summary.evaluations,
         summary.reports,
         summary.tracked,
+        summary.restored,
     )
 
 
@@ -191,6 +195,7 @@ class _Summarizer:
         self.evaluations: list[Evaluation] = []
         self.reports: list[FolderReport] = []
         self.tracked: list[tuple[int, dict[str, Any]]] = []
+        self.restored: list[tuple[int, str]] = []
 
     def add(self, record: Record) -> None:
         self.kinds |= _BIT_OF[type(record)]
@@ -220,6 +225,10 @@ class _Summarizer:
             case Extra() if record.type == RUN_FILES and self._is_supervisor:
                 _check_range(t_us)
                 self.reports.append(FolderReport(record.seq + self._later, t_us, record.data))
+            case Extra() if record.type == FILE_RESTORED and self._is_supervisor:
+                path = record.data.get("path")
+                if isinstance(path, str):
+                    self.restored.append((record.seq + self._later, path))
             case Extra() if record.type == TRACKING_RUN:
                 self.tracked.append((record.seq, record.data))
             case _:

@@ -10,12 +10,14 @@ from mosaic_contracts.checkpoints import CheckpointEvaluation
 from mosaic_store.batch_summary import finite
 
 _ENTRIES = """
-SELECT run, path, step, t_us, mean_return, sha256, (attempt, seq) > (gone_attempt, gone_seq)
+SELECT run, path, step, t_us, mean_return, sha256,
+    gone_reason IS x'' OR (attempt, seq) > (gone_attempt, gone_seq)
 FROM artifact WHERE kind = 'checkpoint'
 """
 _MEANS = "SELECT sha256, mean FROM evaluation ORDER BY t_us"
 _ROW = """
-SELECT sha256, bytes, step, reason, t_us, facts, (attempt, seq) > (gone_attempt, gone_seq),
+SELECT sha256, bytes, step, reason, t_us, facts,
+    gone_reason IS x'' OR (attempt, seq) > (gone_attempt, gone_seq),
     (SELECT data FROM config WHERE config.run = artifact.run AND config.attempt = artifact.attempt)
 FROM artifact WHERE kind = 'checkpoint' AND run = (SELECT id FROM run WHERE run_id = ?) AND path = ?
 """

@@ -55,6 +55,9 @@ _KINDS = sum(
     1 << kind for kind in (Kind.CHECKPOINT, Kind.ARTIFACT, Kind.ARTIFACT_PRUNED, Kind.EXTRA)
 )
 _ALL = 2**62
+RESTORED = b""
+"""Reason of a removal that was undone. It is no text, so that no reason is equal to it; older stores have NULL where
+no reason is known. The newer one of removal and restoration counts."""
 
 
 def add_files(db: sqlite3.Connection, run: int, attempt: int, summary: BatchSummary) -> None:
@@ -67,6 +70,7 @@ def add_files(db: sqlite3.Connection, run: int, attempt: int, summary: BatchSumm
             (run, record.path, attempt, seq, record.reason) for seq, record in summary.removals
         )
         many(_REMOVAL_UPSERT, rows)
+    many(_REMOVAL_UPSERT, ((run, path, attempt, seq, RESTORED) for seq, path in summary.restored))
     if summary.evaluations:
         encode = msgspec.msgpack.encode
         found = (

@@ -7,7 +7,7 @@ import msgspec
 
 _FILES = """
 SELECT path, attempt > 0, kind, bytes, sha256, step, env, episode, reason, t_us,
-    gone_attempt > 0 AND (gone_attempt, gone_seq) > (attempt, seq)
+    gone_attempt > 0 AND gone_reason IS NOT x'' AND (gone_attempt, gone_seq) > (attempt, seq)
         AND (gone_attempt, gone_seq) > (seen_attempt, seen_seq),
     gone_reason, seen_kind, seen_type, seen_bytes, seen_sha256, seen_us, seen_name
 FROM artifact WHERE run = ? ORDER BY attempt = 0, attempt, seq, path

@@ -23,6 +23,7 @@ from mosaic_contracts.runs import (
     SourceMark,
 )
 from mosaic_contracts.stored import BatchPage
+from mosaic_contracts.stored_files import StoredRunFiles
 from mosaic_store.batch_page import read_batch_page
 from mosaic_store.checkpoints import (
     CheckpointEntry,
@@ -47,6 +48,7 @@ from mosaic_store.manifest import KnownFiles, read_known_files
 from mosaic_store.marks import read_marks
 from mosaic_store.new_points import NewPoints, read_new_points
 from mosaic_store.pool import ReadPool
+from mosaic_store.stored_files import read_stored_files
 from mosaic_store.summaries import (
     Phase,
     RunMarks,
@@ -112,6 +114,11 @@ class Reader:
         """Return the states of a run that its scheduler reported, in order."""
         with self._pool.lend() as db:
             return read_phases(db, run_id)
+
+    def stored_files(self, run_ids: Sequence[str]) -> list[StoredRunFiles]:
+        """Files of the first of these runs that no event calls deleted, as many runs as one message takes."""
+        with self._pool.lend() as db:
+            return read_stored_files(db, run_ids)
 
     def event_count(self) -> int:
         """Events of all runs."""

@@ -82,7 +82,7 @@ def read_artifacts(db: sqlite3.Connection, run_id: str) -> list[ArtifactRow]:
     """Files that a run announced, in that order; those removed on purpose say so."""
     rows = db.execute(
         "SELECT path, kind, bytes, sha256, step, env, episode, reason, t_us,"
-        " (attempt, seq) > (gone_attempt, gone_seq) FROM artifact"
+        " gone_reason IS x'' OR (attempt, seq) > (gone_attempt, gone_seq) FROM artifact"
         " WHERE run=(SELECT id FROM run WHERE run_id=?) AND (attempt > 0 OR gone_attempt > 0)"
         " ORDER BY attempt, seq, path",
         (run_id,),

@@ -1,4 +1,5 @@
-"""What other services and shippers may ask: `svc.recorder.committed`, `.episode`, `.status`, `.prune`."""
+"""What other services and shippers may ask: `svc.recorder.committed`, `.episode`, `.status`, `.prune`,
+`.files`."""
 
 import asyncio
 
@@ -11,6 +12,7 @@ from mosaic_contracts.services import (
     RecorderStatus,
     RunRequest,
 )
+from mosaic_contracts.stored_files import StoredFiles, StoredFilesRequest, StoredRunFiles
 from mosaic_recorder import VERSION
 from mosaic_recorder.disk import DiskGuard
 from mosaic_recorder.recorder import Recorder
@@ -40,6 +42,7 @@ class Verbs:
             "episode": (EpisodeRequest, self.episode),
             "status": (None, self.status),
             "prune": (RunRequest, self.prune),
+            "files": (StoredFilesRequest, self.files),
         }
 
     async def committed(self, request: CommittedRequest) -> Committed:
@@ -96,6 +99,16 @@ class Verbs:
             raise _unavailable(error) from error
         get_log().info("run.pruned", run_id=request.run_id, freed_bytes=freed)
         return Pruned(run_id=request.run_id, freed_bytes=freed)
+
+    async def files(self, request: StoredFilesRequest) -> StoredFiles:
+        """Files of the first of these runs, as the events have them."""
+        try:
+            runs = await asyncio.to_thread(self._reader.stored_files, request.run_ids)
+        except StoreMissing:
+            runs = [StoredRunFiles(run_id=run_id) for run_id in request.run_ids]
+        except StoreError as error:
+            raise _unavailable(error) from error
+        return StoredFiles(runs=runs)
 
     async def _quarantined(self) -> int:
         try:

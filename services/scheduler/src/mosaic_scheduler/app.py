@@ -50,6 +50,8 @@ from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.reconcile.purge import RunPurge
 from mosaic_scheduler.reconcile.replay_records import ReplayRecords
 from mosaic_scheduler.reconcile.takeover import Takeover, close_home
+from mosaic_scheduler.retention.profiles import ProfileFile
+from mosaic_scheduler.retention.verbs import StorageVerbs
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
@@ -157,11 +159,21 @@ class SchedulerApp:
             settings, executor, ledger, self._gpu_watch, heartbeats, database, events_due
         )
 
+        profiles = ProfileFile(home)
         trackers = TrackerLooks(settings, vault, ReachProbe())
         gpus = GpuSupply(self._gpu_watch, ledger, executor)
         admission = Admission(
             ContextSource(
-                settings, store, self._catalogue, vault, executor, gpus, dispatcher, bus, trackers
+                settings,
+                store,
+                self._catalogue,
+                vault,
+                executor,
+                gpus,
+                dispatcher,
+                bus,
+                trackers,
+                profiles,
             ),
             store,
             views,
@@ -197,11 +209,12 @@ class SchedulerApp:
             RunSyncs(settings, store, self._catalogue, admission, views, vault, executor, trackers),
             RunResumes(home, store, self._catalogue, admission, sweeps),
             self._imports,
-            RunChanges(store, views, announcer, self._purge),
+            RunChanges(store, views, announcer, self._purge, profiles),
             QueueMoves(store, views, announcer, reconcile),
             GpuReports(self._gpu_watch, ledger, executor),
             SecretService(vault),
             self._files,
+            StorageVerbs(profiles),
             self._machine,
             self._catalogue,
         )

@@ -6,8 +6,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from mosaic_base.nearest import nearest_names
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.storage_words import PROFILES_FILE
 from mosaic_contracts.worker import Finding
 from mosaic_scheduler.errors import WorkerUnknown, WorkerUnready
 
@@ -68,6 +70,25 @@ def request_invalid(what: str, error: ValidationError) -> ProblemError:
             title=f"The {what} is not valid",
             detail=" ".join(f"{field['where']}: {field['message']}." for field in fields),
             fields=fields,
+        )
+    )
+
+
+def profile_unknown(name: str, known: Sequence[str]) -> ProblemError:
+    """No storage profile has this name."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.REQUEST_INVALID,
+            title="There is no such storage profile",
+            detail=f"No storage profile is called {name!r}. Known are {', '.join(known)}; others are added in "
+            f"{PROFILES_FILE} in MOSAIC_HOME.",
+            fields=[
+                {
+                    "where": "storage_profile",
+                    "message": "unknown profile",
+                    "nearest": nearest_names(name, known),
+                }
+            ],
         )
     )
 

@@ -17,6 +17,7 @@ from mosaic_gateway.api import (
     runs,
     secrets,
     stack,
+    storage,
     sweeps,
     syncs,
     telemetry,
@@ -73,7 +74,7 @@ def create_app(services: Services, token: str, connections: Connections | None =
     app.include_router(stack.probes)
     api = APIRouter(prefix=PREFIX)
     runs_and_files = (runs, replays, dashboards, sweeps, syncs, telemetry, files, checkpoints)
-    for routes in (stack, *runs_and_files, secrets, tickets):
+    for routes in (stack, *runs_and_files, storage, secrets, tickets):
         api.include_router(routes.router)
     api.add_api_websocket_route("/live", live)
     app.add_api_websocket_route(FRAMES_PATH, frames)

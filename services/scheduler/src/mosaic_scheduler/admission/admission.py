@@ -264,6 +264,7 @@ def _new_record(
         notes=list(notes),
         priority=spec.priority,
         held=spec.hold,
+        storage_profile=spec.storage_profile,
     )
 
 

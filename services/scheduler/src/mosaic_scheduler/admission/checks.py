@@ -19,6 +19,7 @@ from mosaic_scheduler.admission.resources import (
     check_internet,
     check_memory,
 )
+from mosaic_scheduler.admission.storage import check_storage_profile
 
 RUN_CHECKS: tuple[Callable[[Context], list[Check]], ...] = (
     check_fields,
@@ -32,4 +33,5 @@ RUN_CHECKS: tuple[Callable[[Context], list[Check]], ...] = (
     check_cores,
     check_packages,
     check_restart,
+    check_storage_profile,
 )

@@ -37,6 +37,7 @@ from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.gpus.stock import GpuStock, GpuSupply
 from mosaic_scheduler.problem import refused
 from mosaic_scheduler.reconcile.dispatch import Dispatcher
+from mosaic_scheduler.retention.profiles import ProfileFile
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.secrets import SecretVault
 from mosaic_scheduler.settings import SchedulerSettings
@@ -101,6 +102,8 @@ class Context:
     disk: DiskSpace
     branch: BranchLook = field(default_factory=BranchLook)
     """The recorded episode at which the run begins."""
+    storage_profiles: Sequence[str] = ()
+    """Names of the storage profiles."""
     reach: ReachLook | None = None
     """The server of its tracker; None: it sends nothing while it runs."""
     sweep: "SweepLook" = field(default_factory=lambda: SweepLook())
@@ -152,6 +155,7 @@ class ContextSource:
         dispatcher: Dispatcher,
         bus: Bus,
         trackers: TrackerLooks,
+        profiles: ProfileFile,
     ) -> None:
         self._settings = settings
         self._store = store
@@ -164,6 +168,7 @@ class ContextSource:
         self._bus = bus
         self._episodes = RecordedEpisodes(bus)
         self._trackers = trackers
+        self._profiles = profiles
 
     @property
     def uses_images(self) -> bool:
@@ -199,6 +204,7 @@ class ContextSource:
             disk=await self.disk(),
             branch=branch,
             sweep=await self._look_at_sweep(spec),
+            storage_profiles=list(self._profiles.content().profiles),
             reach=await self._trackers.look(spec, description),
         )
 

@@ -1,4 +1,4 @@
-"""What a user changes of runs: name, tags and note; archived, restored or deleted."""
+"""What a user changes of runs: name, tags, note and what is kept of them; archived, restored or deleted."""
 
 import sqlite3
 import time
@@ -14,6 +14,7 @@ from mosaic_contracts.services import DeleteRequest, PatchRequest, RunRequest
 from mosaic_scheduler import problem
 from mosaic_scheduler.events.announcement import RunAnnouncer
 from mosaic_scheduler.reconcile.purge import RunPurge
+from mosaic_scheduler.retention.profiles import ProfileFile
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.bus import Verb
@@ -26,12 +27,18 @@ class RunChanges:
     """The verbs `patch`, `delete` and `restore`. What is due the purge deletes."""
 
     def __init__(
-        self, store: RunStore, views: RunViews, announcer: RunAnnouncer, purge: RunPurge
+        self,
+        store: RunStore,
+        views: RunViews,
+        announcer: RunAnnouncer,
+        purge: RunPurge,
+        profiles: ProfileFile,
     ) -> None:
         self._store = store
         self._views = views
         self._announcer = announcer
         self._purge = purge
+        self._profiles = profiles
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
@@ -49,6 +56,10 @@ class RunChanges:
             raise problem.request_invalid("change", error) from error
         if "tags" in changes:
             changes["tags"] = list(dict.fromkeys(changes["tags"]))
+        profile = changes.get("storage_profile")
+        known = list(self._profiles.content().profiles)
+        if profile is not None and profile not in known:
+            raise problem.profile_unknown(profile, known)
         return await self._change(
             request.run_id, lambda _connection, record: record.model_copy(update=changes)
         )
