@@ -36,7 +36,9 @@ def artifacts(
     all_files: Annotated[
         bool,
         typer.Option(
-            "--all", "-a", help="All files, with logs and what the run did not announce, and total sizes by kind."
+            "--all",
+            "-a",
+            help="All files, with logs and what the run did not announce, and total sizes by kind.",
         ),
     ] = False,
     json: option.Json = False,
