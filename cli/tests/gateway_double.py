@@ -40,7 +40,10 @@ class Asked(NamedTuple):
 
 
 class Answers(dict[str, Any]):
-    """What the server answers, by path, or by "METHOD path"; a path that is missing is a run_unknown."""
+    """What the server answers, by path, or by "METHOD path"; a path that is missing is a run_unknown.
+
+    A function is called with the body of the request, and its result is the answer.
+    """
 
     def __init__(self, known: dict[str, Any]) -> None:
         super().__init__(known)
@@ -92,6 +95,8 @@ def gateway() -> Iterator[Answers]:
             known.asked.append(Asked(self.command, parts.path, parse_qs(parts.query), sent, token))
             unknown = {"code": "run_unknown", "title": "There is no such run"}
             body = known.get(f"{self.command} {parts.path}", known.get(parts.path, unknown))
+            if callable(body):
+                body = body(sent)
             status = 404 if body is unknown else 200
             if isinstance(body, dict):
                 status = body.get("status", status)

@@ -95,6 +95,60 @@ PLAN = {
     "needs": [FREE],
     "digest": FREE,
 }
+AT = "2026-01-01T00:00:00Z"
+KIND_USE = {"kind": FREE, "files": 1, "bytes": 1, "allowed": 2}
+STORAGE = {
+    "volumes": [
+        {
+            "label": FREE,
+            "path": FREE,
+            "free_bytes": 1,
+            "total_bytes": 1,
+            "level": "low",
+            "message": FREE,
+        }
+    ],
+    "kinds": [KIND_USE],
+    "runs": [
+        {
+            "run_id": RUN_ID,
+            "name": FREE,
+            "state": "failed",
+            "kinds": [KIND_USE],
+            "profile": FREE,
+            "kept_because": FREE,
+            "next_removal": {"path": FREE, "kind": FREE, "bytes": 1, "rule": FREE},
+        }
+    ],
+    "run_count": 2,
+    "trash": {
+        "files": 1,
+        "items": [
+            {
+                "id": 1,
+                "path": FREE,
+                "kind": FREE,
+                "bytes": 1,
+                "rule": FREE,
+                "removed_at": AT,
+                "expires_at": AT,
+            }
+        ],
+    },
+    "planned_files": 1,
+    "checked_at": AT,
+    "notes": [FREE],
+}
+KEPT = [{"reason": FREE, "text": FREE, "files": 1, "bytes": 1}]
+PRUNE_ITEM = {"path": FREE, "kind": FREE, "bytes": 1, "rule": FREE, "reason": FREE}
+PRUNE_PLAN = {
+    "items": [PRUNE_ITEM],
+    "files": 1,
+    "bytes_by_kind": {FREE: 1},
+    "kept": KEPT,
+    "planned_at": AT,
+    "notes": [FREE],
+}
 SAMPLE = {
     "t": 1.0,
     "cpu_percent": 1.0,
@@ -143,6 +197,10 @@ def hostile(answers: Answers) -> Answers:
         "/api/v1/gpus": {"state": "ok", "share_limit": 1, "devices": [GPU], "note": FREE},
         "/api/v1/machine": {"interval_s": 1, "samples": [SAMPLE], "gpu_note": FREE},
         "/api/v1/secrets": {"secrets": [{"name": "A", "updated_at": "2026-01-01T00:00:00Z"}]},
+        "/api/v1/storage": STORAGE,
+        "/api/v1/storage/plan": PRUNE_PLAN,
+        "/api/v1/storage/prune": {"files": 1, "bytes_by_kind": {FREE: 1}, "kept": KEPT},
+        "/api/v1/storage/undo": {"files": 1, "refused": [FREE]},
         "/readyz": {"findings": [{"message": FREE}]},
         "/api/v1/tickets": {"url": FREE, "expires_at": "2026-01-01T00:00:00Z"},
     }
@@ -167,6 +225,8 @@ LINES_OF_VERBS = [
     ("checkpoints",), ("checkpoints", "verify", "last"), ("checkpoints", "verify", EVIL), ("compare", "last", EVIL),
     ("compare", EVIL, "random"), ("compare", "--training", EVIL), ("reproduce", EVIL),
     ("reproduce", "last", "--with", EVIL), ("tensorboard", "last", "--no-open"), ("tensorboard", EVIL),
+    ("disk", "--stack-only"), ("disk", "last"), ("disk", "--trash"), ("disk", EVIL), ("gc",), ("gc", "--dry-run"),
+    ("gc", "--undo"), ("gc", "--run", EVIL), ("pin", "last"), ("pin", EVIL), ("unpin", "last"),
     ("wandb", "status", "last"), ("wandb", "sync", "last"), ("wandb", "sync", EVIL), ("sweep", EVIL),
 ]  # fmt: skip
 

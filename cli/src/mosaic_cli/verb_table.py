@@ -98,6 +98,7 @@ ENTRIES = (
     _entry(LOOK, "link", "artifacts"),
     _entry(LOOK, "top"),
     _entry(LOOK, "gpus"),
+    _entry(LOOK, "disk", "storage"),
     _entry(CHANGE, "stop", "runs"),
     _entry(CHANGE, "retry", "again"),
     _entry(CHANGE, "resume", "again"),
@@ -106,6 +107,9 @@ ENTRIES = (
     _entry(CHANGE, "note", "change"),
     _entry(CHANGE, "rm", "change"),
     _entry(CHANGE, "restore", "change"),
+    _entry(CHANGE, "pin", "storage"),
+    _entry(CHANGE, "unpin", "storage"),
+    _entry(CHANGE, "gc", "storage"),
     _group(CHANGE, "wandb", {"sync": "sync", "status": "status"}),
     _group(
         CHANGE,

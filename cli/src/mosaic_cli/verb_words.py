@@ -188,6 +188,14 @@ WORDS: dict[str, Words] = {
         "Show the GPUs, the runs that have leased them, and other users.",
         options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
     ),
+    "disk": Words(
+        "Show what fills the disk: by kind, by run, and outside of the stack; of one run, what it keeps and what goes.",
+        options=kinds(
+            "--limit=any -n=any --trash --stack-only --json --url=any --token-file=any "
+            "--ca-file=any --help -h "
+        ),
+        arguments=("run",),
+    ),
     "stop": Words(
         "Ask a run to stop at its next safe point. A run that has ended is not changed.",
         options=kinds("--all --wait -w --json --url=any --token-file=any --ca-file=any --help -h "),
@@ -238,6 +246,26 @@ WORDS: dict[str, Words] = {
         options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
         endless=True,
+    ),
+    "pin": Words(
+        "Pin runs: nothing of them is removed, whatever their storage profile says.",
+        options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
+        arguments=("run",),
+        endless=True,
+    ),
+    "unpin": Words(
+        "Unpin runs: their storage profile applies again.",
+        options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
+        arguments=("run",),
+        endless=True,
+    ),
+    "gc": Words(
+        "Remove what the storage profiles do not keep of ended runs. Files rest in the trash first.",
+        options=kinds(
+            "--dry-run -n --undo --empty-trash --yes -y --limit=any --json --url=any "
+            "--token-file=any --ca-file=any --help -h "
+        ),
+        repeated=kinds("--run=run -r=run --kind=any -k=any --item=any "),
     ),
     "check": Words(
         "Show what `run` would start and what is missing; starts nothing.",

@@ -141,6 +141,11 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def path_line(path: str) -> str:
+    """A path within one line of output; its spaces stay as they are."""
+    return path.replace("\n", "\\n").replace("\r", "\\r")
+
+
 def steps_text(run: "AnyRun") -> str:
     """`20,480/50,000`."""
     total = run.total_steps

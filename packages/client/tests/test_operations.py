@@ -47,6 +47,9 @@ PLAN: dict[str, Any] = {
     "run_id": RUN_ID, "way": "store", "address": "https://a", "project": "p", "entity": None, "files": 1,
     "file_bytes": 2,
 }  # fmt: skip
+AT = {"checked_at": "2026-01-01T00:00:00Z"}
+PRUNE_PLAN = {"items": [], "planned_at": "2026-01-01T00:00:00Z"}
+PROFILES = {"path": "storage_profiles.yaml", "exists": False, "content": {}}
 EVENTS: dict[str, Any] = {"events": [], "cursor": "", "has_more": False}
 
 FRAMES = frames.encode_page(frames.EpisodeFrames([b"frame"], 6, 9))
@@ -79,6 +82,26 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
     (lambda c: c.run("../x"), "GET", "/api/v1/runs/..%2Fx", None, VIEW),
     (lambda c: c.queue(), "GET", "/api/v1/queue", None, PAGE),
     (lambda c: c.patch(RUN_ID, tags=[], note=""), "PATCH", RUN, {"tags": [], "note": ""}, VIEW),
+    (lambda c: c.patch(RUN_ID, pinned=True), "PATCH", RUN, {"pinned": True}, VIEW),
+    (lambda c: c.storage(), "GET", "/api/v1/storage", None, AT),
+    (lambda c: c.storage(RUN_ID, 5), "GET", f"/api/v1/storage?run={RUN_ID}&limit=5", None, AT),
+    (lambda c: c.plan_prune(), "POST", "/api/v1/storage/plan", {}, PRUNE_PLAN),
+    (
+        lambda c: c.plan_prune([RUN_ID], ["video"], 5),
+        "POST",
+        "/api/v1/storage/plan",
+        {"run_ids": [RUN_ID], "kinds": ["video"], "limit": 5},
+        PRUNE_PLAN,
+    ),
+    (
+        lambda c: c.prune(kinds=["video"], empty_trash=True),
+        "POST",
+        "/api/v1/storage/prune",
+        {"kinds": ["video"], "empty_trash": True},
+        {"left": 3},
+    ),
+    (lambda c: c.undo_prune(items=[4]), "POST", "/api/v1/storage/undo", {"items": [4]}, {"files": 1}),
+    (lambda c: c.storage_profiles(), "GET", "/api/v1/storage/profiles", None, PROFILES),
     (lambda c: c.move(RUN_ID, hold=False), "PATCH", f"{RUN}/queue", {"hold": False}, VIEW),
     (lambda c: c.move(RUN_ID, before=RUN_ID), "PATCH", f"{RUN}/queue", {"before": RUN_ID}, VIEW),
     (
@@ -244,7 +267,7 @@ def test_both_clients_have_the_same_methods() -> None:
 def test_a_method_says_what_it_takes() -> None:
     """A notebook's tooltip shows the signature and the words of the request."""
     signature = inspect.signature(Client.patch)
-    assert list(signature.parameters) == ["self", "run_id", "name", "tags", "note"]
+    assert list(signature.parameters)[:5] == ["self", "run_id", "name", "tags", "note"]
     assert "the whole list" in (Client.patch.__doc__ or "")
 
 

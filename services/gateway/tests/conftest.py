@@ -62,6 +62,17 @@ from mosaic_contracts.services import (
     WorkerEntry,
 )
 from mosaic_contracts.spec import RunKind
+from mosaic_contracts.storage import StorageProfiles
+from mosaic_contracts.storage_reports import (
+    PruneOrder,
+    PrunePlan,
+    PruneResult,
+    StorageProfileList,
+    StorageQuery,
+    StorageReport,
+    UndoOrder,
+    UndoResult,
+)
 from mosaic_contracts.sync_source import SyncSource, SyncWay
 from mosaic_contracts.syncs import SyncPlan
 from mosaic_contracts.verbs import VERBS
@@ -149,6 +160,11 @@ class Peers:
             "queue": self._queue,
             "machine": self._machine,
             "gpus": self._gpus,
+            "storage": self._storage,
+            "plan_prune": self._plan_prune,
+            "prune": self._prune,
+            "undo_prune": self._undo_prune,
+            "storage_profiles": self._storage_profiles,
             "secrets": self._secrets,
             "set_secret": self._set_secret,
             "delete_secret": self._delete_secret,
@@ -316,6 +332,28 @@ class Peers:
             uuid="GPU-a", index=0, name="A", state=DeviceState.FOREIGN, foreign=[user]
         )
         return GpuReport(state=GpuState.OK, share_limit=4, devices=[device])
+
+    async def _storage(self, request: StorageQuery) -> StorageReport:
+        self.asked.append(request)
+        if request.run is not None:
+            await self._get(RunRequest(run_id=request.run))
+        return StorageReport(run_count=len(self.records), checked_at=datetime.now(UTC))
+
+    async def _plan_prune(self, request: PruneOrder) -> PrunePlan:
+        self.asked.append(request)
+        return PrunePlan(items=[], planned_at=datetime.now(UTC))
+
+    async def _prune(self, request: PruneOrder) -> PruneResult:
+        self.asked.append(request)
+        return PruneResult(files=2, bytes=30, left=1)
+
+    async def _undo_prune(self, request: UndoOrder) -> UndoResult:
+        self.asked.append(request)
+        return UndoResult(files=2, bytes=30)
+
+    async def _storage_profiles(self) -> StorageProfileList:
+        path = "storage_profiles.yaml"
+        return StorageProfileList(path=path, exists=False, content=StorageProfiles())
 
     async def _secrets(self) -> SecretEntries:
         now = datetime.now(UTC)

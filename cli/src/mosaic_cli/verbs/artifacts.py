@@ -13,7 +13,7 @@ from mosaic_cli.errors import FileProblem
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import find_run, no_such, parse_duration
 from mosaic_cli.target import open_client, open_stack
-from mosaic_cli.wording import size
+from mosaic_cli.wording import path_line, size
 from mosaic_client import light, reading
 from mosaic_client.errors import ArtifactUnknown
 from mosaic_client.stack_connection import StackConnection
@@ -78,12 +78,8 @@ def _table(entries: Sequence[light.ManifestEntryFields]) -> Table:
         table.add_column(heading, justify="right")
     for each in entries:
         numbers = (each.step, each.env, each.episode) if has_episodes else (each.step,)
-        table.add_row(_one_line(each.path), each.kind, _size_words(each), *map(_count, numbers))
+        table.add_row(path_line(each.path), each.kind, _size_words(each), *map(_count, numbers))
     return table
-
-
-def _one_line(path: str) -> str:
-    return path.replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _size_words(entry: light.ManifestEntryFields) -> str:

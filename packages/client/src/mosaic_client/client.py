@@ -16,6 +16,7 @@ from mosaic_client.calls import dashboards as dashboard_calls
 from mosaic_client.calls import replays as replay_calls
 from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
+from mosaic_client.calls import storage as storage_calls
 from mosaic_client.calls import sweeps as sweep_calls
 from mosaic_client.calls import syncs as sync_calls
 from mosaic_client.calls import telemetry as telemetry_calls
@@ -143,6 +144,12 @@ class Client(StackConnection):
     plan_sync = sent(sync_calls.plan_sync)
     sync = sent(sync_calls.sync)
     syncs = sent(sync_calls.syncs)
+
+    storage = sent(storage_calls.storage)
+    plan_prune = sent(storage_calls.plan_prune)
+    prune = sent(storage_calls.prune)
+    undo_prune = sent(storage_calls.undo_prune)
+    storage_profiles = sent(storage_calls.storage_profiles)
 
     checkpoints = sent(checkpoint_calls.checkpoints)
     verify_checkpoints = sent(checkpoint_calls.verify_checkpoints)

@@ -152,14 +152,18 @@ def patch(
     name: str | None = None,
     tags: Sequence[str] | None = None,
     note: str | None = None,
+    pinned: bool | None = None,
+    storage_profile: str | None = None,
 ) -> Call[Run]:
-    """Change name, tags or note of a run; what is not given stays.
+    """Change name, tags, note or storage of a run; what is not given stays.
 
     Args:
         run_id: id of the run.
         name: new name.
         tags: the whole list of tags.
         note: new note.
+        pinned: whether all of its files stay, whatever its storage profile says.
+        storage_profile: name of the profile that says which of its files are kept.
 
     Returns:
         The run after the change.
@@ -167,7 +171,13 @@ def patch(
     Raises:
         RunUnknown: there is no such run.
     """
-    changes = _given(name=name, tags=None if tags is None else list(tags), note=note)
+    changes = _given(
+        name=name,
+        tags=None if tags is None else list(tags),
+        note=note,
+        pinned=pinned,
+        storage_profile=storage_profile,
+    )
     body = body_of(RunPatch(**changes))
     return _of_run(http_api.PATCH, run_id, body=body)
 

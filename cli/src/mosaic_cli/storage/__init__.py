@@ -1,0 +1,1 @@
+"""What fills the disk: what the stack reports, and what lies outside of it."""

@@ -1,0 +1,259 @@
+"""`disk`, `gc`, `pin`, `unpin`: what they ask, what they say, how they end; and the example of the guide."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic, strict
+
+from mosaic_cli.stack.layout import Layout
+from mosaic_cli.storage.outside import OutsideEntry, OutsideKind
+from mosaic_contracts.storage import StorageProfiles
+
+NOW = datetime.now(UTC)
+TOMORROW = (NOW + timedelta(days=1, hours=1)).isoformat()
+MIB = 2**20
+USE: dict[str, Any] = {
+    "run_id": RUN_ID,
+    "name": "a run",
+    "state": "succeeded",
+    "bytes": 7 * MIB,
+    "event_bytes": MIB,
+    "kinds": [
+        {"kind": "video", "files": 2, "bytes": 5 * MIB, "allowed": 5},
+        {"kind": "checkpoint", "files": 1, "bytes": MIB},
+    ],
+    "profile": "default",
+    "next_removal": {
+        "path": "videos/a.mp4",
+        "kind": "video",
+        "bytes": 2 * MIB,
+        "at": TOMORROW,
+        "rule": "video: max age 30 days",
+    },
+}
+TRASH = {
+    "files": 1,
+    "bytes": 3 * MIB,
+    "next_expiry_at": TOMORROW,
+    "items": [
+        {
+            "id": 4,
+            "run_id": RUN_ID,
+            "path": "videos/old.mp4",
+            "kind": "video",
+            "bytes": 3 * MIB,
+            "rule": "video: max count 3",
+            "removed_at": NOW.isoformat(),
+            "expires_at": TOMORROW,
+        }
+    ],
+}
+REPORT: dict[str, Any] = {
+    "volumes": [
+        {
+            "label": "runs, store",
+            "path": "/data",
+            "free_bytes": 2 * MIB,
+            "total_bytes": 64 * MIB,
+            "level": "low",
+            "used_bytes": 9 * MIB,
+            "message": "The disk of runs, store is low.",
+        }
+    ],
+    "kinds": USE["kinds"],
+    "runs": [USE],
+    "run_count": 3,
+    "run_bytes": 7 * MIB,
+    "trash": TRASH,
+    "store_bytes": 4 * MIB,
+    "planned_files": 2,
+    "planned_bytes": 5 * MIB,
+    "checked_at": NOW.isoformat(),
+}
+PLAN: dict[str, Any] = {
+    "items": [
+        {
+            "run_id": RUN_ID,
+            "path": "videos/a.mp4",
+            "kind": "video",
+            "bytes": 2 * MIB,
+            "rule": "video: max count 3",
+            "reason": "more than 3 videos",
+        }
+    ],
+    "files": 1,
+    "bytes": 2 * MIB,
+    "bytes_by_kind": {"video": 2 * MIB},
+    "kept": [
+        {"reason": "pinned", "text": "their runs are pinned", "files": 2, "bytes": MIB},
+    ],
+    "planned_at": NOW.isoformat(),
+}
+STORAGE = "/api/v1/storage"
+
+
+@pytest.fixture
+def stored(answers: Answers) -> Answers:
+    """A stack that has something on its disk."""
+    answers |= {STORAGE: REPORT, f"{STORAGE}/plan": PLAN}
+    return answers
+
+
+def test_disk_shows_volumes_kinds_runs_and_what_would_go(mosaic: Mosaic, stored: Answers) -> None:
+    """A low disk is said first, and how to remove what would go last."""
+    code, out, err = mosaic("disk", "--stack-only")
+    assert code == 0
+    for words in ("runs, store", "low", "video", "5.0 MiB", "2 of 5 video", "and 2 smaller runs"):
+        assert words in out
+    assert err.startswith("The disk of runs, store is low.")
+    assert "./mosaic gc --dry-run" in err
+    assert strict(mosaic("disk", "--stack-only", "--json")[1])["storage"]["run_count"] == 3
+
+
+def test_disk_counts_what_lies_outside_and_names_the_command(
+    mosaic: Mosaic, stored: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only for the stack of this machine: what lies here says nothing of another one."""
+    entry = OutsideEntry(OutsideKind.ENVIRONMENT, "scheduler", 5 * MIB, MIB, "rm -r /v/scheduler")
+    monkeypatch.setattr(
+        "mosaic_cli.verbs.storage.outside_entries", lambda *_args, **_given: [entry]
+    )
+    monkeypatch.setattr("mosaic_cli.verbs.storage.is_elsewhere", lambda: False)
+    out = mosaic("disk")[1]
+    assert "environment scheduler" in out
+    assert "rm -r /v/scheduler" in out
+    monkeypatch.setattr("mosaic_cli.verbs.storage.is_elsewhere", lambda: True)
+    assert "environment scheduler" not in mosaic("disk")[1]
+
+
+def test_disk_of_a_run_says_what_is_kept_and_what_goes_next(
+    mosaic: Mosaic, stored: Answers
+) -> None:
+    """By kind, with the limit of its profile, and when the next file goes by which rule."""
+    _, out, _ = mosaic("disk", "last")
+    assert "2 of 5" in out
+    assert "next: videos/a.mp4 (2.0 MiB) goes in ~1 d: video: max age 30 days" in out
+    assert stored.last("GET").query == {"run": [RUN_ID]}
+    stored[STORAGE] = REPORT | {"runs": [USE | {"pinned": True, "next_removal": None}]}
+    assert f"./mosaic unpin {RUN_ID}" in mosaic("disk", "last")[1]
+    stored[STORAGE] = REPORT | {"runs": []}
+    assert mosaic("disk", "last")[0] == 4
+
+
+def test_disk_without_a_stack_says_the_sizes_of_folders(mosaic: Mosaic, layout: Layout) -> None:
+    """A full disk may be why no stack is up."""
+    (layout.home / "runs").mkdir(parents=True)
+    (layout.home / "runs" / "file").write_bytes(b"x" * MIB)
+    code, out, err = mosaic("disk", "--stack-only")
+    assert (code, "runs" in out, "1.0 MiB" in out) == (0, True, True)
+    assert "a stack that is up says more" in err
+    found = strict(mosaic("disk", "--stack-only", "--json")[1])
+    assert (found["storage"], found["folders"]["runs"] >= MIB) == (None, True)
+
+
+def test_the_trash_is_listed_with_the_time_that_is_left(mosaic: Mosaic, stored: Answers) -> None:
+    """Each file has a number, by which it alone is brought back."""
+    _, out, err = mosaic("disk", "--trash")
+    assert "videos/old.mp4" in out
+    assert "in ~1 d" in out
+    assert "--item N" in err
+    stored[STORAGE] = REPORT | {"trash": {}}
+    assert "The trash is empty" in mosaic("disk", "--trash")[2]
+
+
+def test_a_dry_run_lists_what_would_go_and_what_stays(mosaic: Mosaic, stored: Answers) -> None:
+    """Nothing is sent that changes anything; filters are sent on."""
+    code, out, err = mosaic("gc", "--dry-run", "--kind", "video", "--run", "last")
+    assert (code, "more than 3 videos" in out) == (0, True)
+    assert "1 file, 2.0 MiB: video 2.0 MiB. Nothing was changed" in err
+    assert "2 files (1.0 MiB) would go and stay: their runs are pinned" in err
+    sent = stored.last("POST")
+    assert (sent.path, sent.body["kinds"], sent.body["run_ids"]) == (
+        f"{STORAGE}/plan",
+        ["video"],
+        [RUN_ID],
+    )
+    stored[f"{STORAGE}/plan"] = {"items": [], "planned_at": NOW.isoformat()}
+    assert "Nothing would go" in mosaic("gc", "-n")[2]
+
+
+def test_gc_repeats_bounded_steps_and_adds_them_up(mosaic: Mosaic, stored: Answers) -> None:
+    """The last answer has nothing left; the sums are of all steps."""
+    steps = iter(
+        [
+            {"files": 2, "bytes": MIB, "bytes_by_kind": {"video": MIB}, "left": 1},
+            {"files": 1, "bytes": MIB, "bytes_by_kind": {"video": MIB}, "undo_until": TOMORROW},
+        ]
+    )
+    stored[f"{STORAGE}/prune"] = lambda _asked: next(steps)
+    code, out, err = mosaic("gc")
+    assert (code, out) == (0, "")
+    assert "3 files removed, 2.0 MiB (video 2.0 MiB)." in err
+    assert "./mosaic gc --undo" in err
+    asked = [one for one in stored.asked if one.path == f"{STORAGE}/prune"]
+    assert [one.body for one in asked] == [{}, {}]
+
+
+def test_gc_ends_where_a_step_removes_nothing(mosaic: Mosaic, stored: Answers) -> None:
+    """What is left is said, with the exit code for what cannot be done now."""
+    stored[f"{STORAGE}/prune"] = {"files": 0, "left": 3}
+    code, _, err = mosaic("gc")
+    assert (code, "3 files could not be removed now" in err) == (6, True)
+    stored[f"{STORAGE}/prune"] = {"files": 0, "left": 0}
+    code, _, err = mosaic("gc")
+    assert (code, err) == (0, "Nothing to remove.\n")
+
+
+def test_undo_brings_back_all_or_one_file(mosaic: Mosaic, stored: Answers) -> None:
+    """What could not be brought back is said, and is no success."""
+    stored[f"{STORAGE}/undo"] = {"files": 2, "bytes": MIB}
+    code, _, err = mosaic("gc", "--undo", "--item", "4", "--item", "5")
+    assert (code, err) == (0, "2 files brought back, 1.0 MiB.\n")
+    assert stored.last("POST").body == {"items": [4, 5]}
+    stored[f"{STORAGE}/undo"] = {"refused": ["videos/a.mp4: another file has its place."]}
+    code, _, err = mosaic("gc", "--undo")
+    assert (code, err) == (6, "videos/a.mp4: another file has its place.\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--undo", "--dry-run"),
+        ("--undo", "--empty-trash"),
+        ("--item", "4"),
+        ("--dry-run", "--empty-trash"),
+        ("--undo", "--kind", "video"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    mosaic: Mosaic, stored: Answers, words: tuple[str, ...]
+) -> None:
+    """Nothing is sent."""
+    assert mosaic("gc", *words)[0] == 2
+    assert not [one for one in stored.asked if one.method == "POST"]
+
+
+@pytest.mark.parametrize(("verb", "pinned"), [("pin", True), ("unpin", False)])
+def test_runs_are_pinned_and_unpinned(
+    mosaic: Mosaic, answers: Answers, verb: str, pinned: bool
+) -> None:
+    """The change is one field of the run."""
+    answers[f"PATCH {OF_RUN}"] = RUN | {"pinned": pinned}
+    code, out, err = mosaic(verb, "last")
+    assert (code, out, RUN_ID in err) == (0, "", True)
+    assert answers.last("PATCH").body == {"pinned": pinned}
+
+
+def test_the_profiles_of_the_guide_are_valid() -> None:
+    """The example can be copied as it is, and says what its comments say."""
+    guide = (Path(__file__).parents[2] / "docs" / "storage.md").read_text("utf-8")
+    (example,) = re.findall(r"^```yaml\n(.*?)^```", guide, re.S | re.M)
+    content = StorageProfiles.model_validate(YAML(typ="safe").load(example))
+    profile = content.profiles[content.default]
+    assert {"lab", "default", "lean", "keep_all"} == content.profiles.keys()
+    assert [rule.kind for rule in profile.rules] == ["video", "checkpoint", "tensorboard"]
+    assert (profile.budget_bytes, profile.grace_hours, profile.steps_every) == (50 * 10**9, 48, 10)
