@@ -102,6 +102,7 @@ class Played(Watched):
     def close(self) -> None:
         """End all of it."""
         self.play._forget_refusal.stop()
+        self.play._again.stop()
         self.player.detach()
         super().close()
 
@@ -268,6 +269,38 @@ def test_a_lost_gateway_is_said_and_gets_the_held_keys_again(qtbot: QtBot, playe
     qtbot.waitUntil(lambda: len(played.stub.asked) == 2, timeout=WAIT_MS)
     assert played.stub.asked[1]["keys"] == ["d"]
     assert played.play.loss == ""
+
+
+def test_keys_that_did_not_reach_the_run_are_sent_again(qtbot: QtBot, played: Played) -> None:
+    """As they are held then, until they reach it: by the held key, and by one that was let go. A command is not."""
+    problem = {"code": "frames_unavailable", "title": "The run took no input", "detail": "Busy."}
+    played.down("a")
+    for number in (1, 2):
+        played.acts(number)
+        played.stub.say(
+            op="refused", run_id=RUN, env=0, first=number, number=number, problem=problem
+        )
+        qtbot.waitUntil(lambda: played.play.refusal == "Busy.", timeout=WAIT_MS)
+    assert played.states(3) == [["a"]] * 3
+    played.up("a")
+    played.down("P")
+    acts = played.acts(5)
+    assert [said["do"] for said in acts[3:]] == [None, "pause"]
+    played.stub.say(op="refused", run_id=RUN, env=0, first=4, number=5, problem=problem)
+    last = played.acts(6)[-1]
+    assert (last["keys"], last["do"]) == ([], None)
+
+
+def test_an_input_after_the_end_is_no_fault(qtbot: QtBot, played: Played) -> None:
+    """The key that ends a play is let go after the end."""
+    problem = {"code": "run_ended", "title": "The play has ended", "detail": "Late."}
+    played.down("a")
+    played.acts(1)
+    played.stub.say(op="refused", run_id=RUN, env=0, first=1, number=1, problem=problem)
+    played.stub.say(op="acted", run_id=RUN, env=0, number=1)
+    with qtbot.waitSignal(played.session.frames.acted, timeout=WAIT_MS):
+        pass
+    assert played.play.refusal == ""
 
 
 @pytest.mark.parametrize("state", [RunState.CANCELLED, RunState.FAILED])

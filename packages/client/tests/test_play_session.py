@@ -1,5 +1,6 @@
 """A person's end of a play, against a gateway that a test scripts."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -156,3 +157,39 @@ def test_what_does_not_come_is_an_error_in_time() -> None:
         session.wait_acted(session.hold("left"))
     with pytest.raises(StackUnreachable), Client(location).act(RUN_ID):
         pass
+
+
+def ends(socket: ServerConnection, said: dict[str, Any]) -> None:
+    """A run whose episode, and with it the play, ends with the first input: what comes later is refused."""
+    if said["number"] == 1:
+        takes(socket, said)
+    else:
+        refuses(ProblemCode.RUN_ENDED, "refused")(socket, said)
+
+
+async def test_the_last_frame_is_returned_before_the_end_is_an_error() -> None:
+    """A tap is a press that ends the play and a release that comes too late: the frame is there, then the run has
+    ended. The release is no error of its own."""
+    with gateway(ends) as (location, _):
+        with Client(location).act(RUN_ID) as session:
+            session.frame()
+            number = session.tap("left")
+            while session._state.stream.ended is None:
+                session._state.take(session._connection().recv())
+            session.wait_acted(number)
+            assert session.frame(after=number).input == 1
+            with pytest.raises(RunEnded):
+                session.frame()
+            with pytest.raises(RunEnded):
+                session.wait_acted(2)
+        async with AsyncClient(location) as client, client.act(RUN_ID) as other:
+            await other.frame()
+            number = await other.tap("left")
+            async with asyncio.timeout(10):
+                while other._state.stream.ended is None:
+                    await other._changed.wait()
+                    other._changed.clear()
+            await other.wait_acted(number)
+            assert (await other.frame(after=number)).input == 1
+            with pytest.raises(RunEnded):
+                await other.frame()

@@ -13,7 +13,7 @@ from mosaic_contracts.frames import EnvironmentFrame, WatchedEnv, decode_frame, 
 from mosaic_contracts.launch import FRAMES_SOCKET
 from mosaic_contracts.play import PlayCommand, PlayInput
 from mosaic_workerkit.frame_channel import FrameChannel
-from mosaic_workerkit.shipper.frames import FrameRelay, NoFrames
+from mosaic_workerkit.shipper.frames import FrameRelay, NoFrames, WorkerGone
 
 RUN_ID = "01M8KNMTN07K33KN02M6BW7TDV"
 
@@ -194,3 +194,81 @@ async def test_keys_that_nobody_repeats_are_let_go(
         relay = FrameRelay(tmp_path)
         await relay.act([PlayInput(number=1, keys=["left"])])
         await heard_by(wishes, [])
+
+
+async def test_the_last_frame_and_answer_come_before_the_end(tmp_path: Path) -> None:
+    """A worker whose episode ends with an input closes at once: the input counts as taken, the frame is published, and
+    the next input is refused as one after the play's end."""
+    published: list[bytes] = []
+    has_begun, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def publish(data: bytes) -> None:
+        has_begun.set()
+        await may_go_on.wait()
+        published.append(data)
+
+    def take(_given: PlayInput) -> str:
+        channel.send(frame(2))
+        closing.start()  # as the thread that steps, which does not wait for the answer
+        while channel._is_open:
+            time.sleep(0.001)
+        return ""
+
+    channel = FrameChannel(tmp_path, Wishes().hear, take)
+    closing = threading.Thread(target=channel.close)
+    relay = FrameRelay(tmp_path)
+    relay.publish_with(publish)
+    await relay.watch([WatchedEnv(env=0, fps=30)], 60)
+    assert await asyncio.to_thread(_sent, channel, frame(1))
+    await has_begun.wait()  # a slow broker: the relay reads nothing more for now
+    taken = asyncio.create_task(relay.act([PlayInput(number=1)]))
+    await asyncio.to_thread(closing_ended, closing)
+    late = asyncio.create_task(relay.act([PlayInput(number=2)]))
+    await asyncio.sleep(0)
+    may_go_on.set()
+    assert (await taken).refused == []
+    with pytest.raises(WorkerGone, match="closed its environment"):
+        await late
+    assert [decode_frame(one).number for one in published] == [1, 2]
+
+
+def _sent(channel: FrameChannel, data: bytes) -> bool:
+    while not channel.send(data):
+        time.sleep(0.001)  # the connection was not accepted yet
+    return True
+
+
+def closing_ended(closing: threading.Thread) -> None:
+    while not closing.ident:
+        time.sleep(0.001)
+    closing.join()
+
+
+async def test_frames_of_a_killed_worker_are_not_lost(tmp_path: Path) -> None:
+    """Requests that it left unread make Linux report a reset; its frames are read all the same."""
+    path = tmp_path / FRAMES_SOCKET
+    path.parent.mkdir(parents=True, exist_ok=True)
+    published: list[bytes] = []
+    has_begun, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def publish(data: bytes) -> None:
+        has_begun.set()
+        await may_go_on.wait()
+        published.append(data)
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        listening.bind(str(path))
+        listening.listen(1)
+        relay = FrameRelay(tmp_path)
+        relay.publish_with(publish)
+        await relay.watch([WatchedEnv(env=0, fps=30)], 60)
+        worker, _ = listening.accept()
+        worker.send(frame(1))
+        await has_begun.wait()
+        worker.send(frame(2))
+        worker.close()  # the request was never read
+    path.unlink()
+    may_go_on.set()
+    with pytest.raises(WorkerGone):
+        await relay.act([PlayInput(number=1)])
+    assert [decode_frame(one).number for one in published] == [1, 2]

@@ -25,12 +25,15 @@ from mosaic_contracts.frames import (
     SUBPROTOCOL,
     EnvironmentFrame,
     EpisodeFrames,
+    FramesAsked,
+    FramesProblem,
     WatchFrames,
     decode_frame,
     encode_frame,
     encode_page,
 )
 from mosaic_contracts.http_api import FRAMES_PATH
+from mosaic_contracts.play import ActRefused
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.services import ControlRequest, Reply
 from mosaic_gateway.live.frame_client import FrameMailbox
@@ -527,3 +530,38 @@ async def test_who_comes_while_a_request_ends_is_answered() -> None:
         lease.leave(cast(Any, client))
     async with asyncio.timeout(5):
         await idle.wait()
+
+
+@pytest.mark.parametrize(
+    "ended",
+    [
+        FramesProblem(run_id="run", problem=Problem(code=ProblemCode.RUN_ENDED, title="Ended")),
+        ActRefused(
+            run_id="run",
+            env=0,
+            first=2,
+            number=2,
+            problem=Problem(code=ProblemCode.RUN_ENDED, title="Ended"),
+        ),
+    ],
+)
+async def test_last_frames_go_before_the_message_of_the_end(
+    ended: FramesProblem | ActRefused,
+) -> None:
+    """They are sent although their rate says that they are not due. Other messages, and other runs, do not wait."""
+    mailbox = FrameMailbox()
+    for key in (("run", 0), ("run", 1), ("other", 0)):
+        mailbox.open(key, 0.01)
+        mailbox.put(key, b"first")
+        assert await mailbox.next() == b"first"
+        mailbox.put(key, f"last of {key}".encode())
+    mailbox.note(FramesProblem(run_id="run", problem=Problem(code=ProblemCode.INTERNAL, title="x")))
+    mailbox.note(ended)
+    mailbox.note(FramesAsked(run_id="other", env=0))
+    sent = [await mailbox.next() for _ in range(5)]
+    assert sent[1:3] == [b"last of ('run', 0)", b"last of ('run', 1)"]
+    assert [json.loads(sent[place])["op"] for place in (0, 3, 4)] == [
+        "problem",
+        ended.op,
+        "watching",
+    ]

@@ -314,3 +314,14 @@ def test_an_episode_goes_on_from_a_step(tmp_path: Path) -> None:
     context = open_context(tmp_path / "other")
     with context.telemetry, pytest.raises(RunRefused, match="Leave the parameter `options` out"):
         HumanWorker().play(context)
+
+
+def test_a_connection_that_is_gone_lets_go_of_its_own_keys_only() -> None:
+    """The gateway releases the keys of a broken connection, maybe after the person holds them over the next one."""
+    inputs = PersonInputs(KeyMap(gymnasium.make("MountainCar-v0")))
+    inputs.take(PlayInput(player="broken", number=1, keys=["right"]))
+    inputs.take(PlayInput(player="next", number=1, keys=["right"]))
+    inputs.take(PlayInput(player="broken", number=2))
+    assert inputs.held_now() == ("right",)
+    inputs.take(PlayInput(player="next", number=2))
+    assert inputs.held_now() == ()

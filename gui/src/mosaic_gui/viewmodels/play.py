@@ -10,6 +10,7 @@ from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.frames import EnvironmentFrame
 from mosaic_contracts.play import Act, ActRefused, PlayCommand, PlayControls
+from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunKind
 from mosaic_gui.state import wording
@@ -31,6 +32,17 @@ SETTLE_S = 0.4
 """Time after an episode's end in which keys begin no other: they were meant for the one that ended."""
 TRUST_S = 1.5
 """Time for which a command that was sent is believed, against an event from before it."""
+AGAIN_MS = 500
+"""Time after which the keys that are held are sent again where they did not reach the run."""
+_PASSING = frozenset(
+    {
+        ProblemCode.RUN_NOT_STARTED,
+        ProblemCode.FRAMES_UNAVAILABLE,
+        ProblemCode.SERVICE_UNAVAILABLE,
+        ProblemCode.BROKER_UNAVAILABLE,
+    }
+)
+"""Problems that may be over soon. The run must learn then which keys are held, also that none is."""
 
 
 class PlayModel(QObject):
@@ -96,6 +108,9 @@ class PlayModel(QObject):
         self._map_sent: tuple[int, dict[str, Any]] | None = None
         """Number of the input with the newest key map, and the map that counted before it."""
         self._forget_refusal = single_shot_timer(self, self._on_refusal_old, REFUSAL_MS)
+        self._refused_number = 0
+        """Number of the newest input that did not reach the run."""
+        self._again = single_shot_timer(self, self._say_again, AGAIN_MS)
         watch.run_replaced.connect(self._on_replaced)
         stage.frame_changed.connect(self._on_frame)
         stage.changed.connect(self._on_frame)
@@ -405,6 +420,11 @@ class PlayModel(QObject):
             self._use(sent[1])
             self.map_changed.emit()
         problem = refused.problem
+        if problem.code is ProblemCode.RUN_ENDED:
+            return  # the run's state says it
+        if problem.code in _PASSING:
+            self._refused_number = refused.number
+            self._again.start()
         self.refusal = (problem.detail or problem.title).strip()
         self._said_at = float("-inf")
         self.delays.forget()
@@ -459,6 +479,7 @@ class PlayModel(QObject):
         self._wants_capture = False
         self.delays.clear()
         self._forget_refusal.stop()
+        self._again.stop()
         self._look()
         self.map_changed.emit()
 
@@ -528,6 +549,11 @@ class PlayModel(QObject):
         if before != self.status:
             self.changed.emit()
         self._try_capture()
+
+    def _say_again(self) -> None:
+        """Send the keys that are held, unless a later input did."""
+        if self._refused_number == self._number:
+            self._say()
 
     def _on_refusal_old(self) -> None:
         self.refusal = ""

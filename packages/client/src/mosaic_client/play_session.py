@@ -19,6 +19,7 @@ from mosaic_client.location import Location
 from mosaic_contracts.compat import Self
 from mosaic_contracts.frames import SUBPROTOCOL, EnvironmentFrame, WatchFrames
 from mosaic_contracts.play import Act, Acted, ActRefused, PlayCommand
+from mosaic_contracts.problems import ProblemCode
 
 START_S = 60.0
 """Seconds in which a run must send its first frame."""
@@ -67,7 +68,7 @@ class PlayState:
         if message.get("op") == "acted":
             self.acted = max(self.acted, Acted.model_validate(message).number)
         elif message.get("op") == "refused":
-            self.refused.append(ActRefused.model_validate(message))
+            self._take_refused(ActRefused.model_validate(message))
         elif (frame := self.stream.take(raw)) is not None:
             self.frame = frame
 
@@ -79,14 +80,39 @@ class PlayState:
         self.frame = None
         return frame
 
-    def check(self) -> None:
-        """Raise MosaicProblem where an input was refused, or where the run has ended."""
+    def check_refused(self) -> None:
+        """Raise MosaicProblem where an input was refused."""
         if self.refused:
             problem = self.refused[0].problem
             self.refused.clear()
             raise problem_error(problem)
+
+    def check_ended(self) -> None:
+        """Raise RunEnded where the run has ended. Call it when nothing that came before the end is left."""
         if self.stream.ended is not None:
             raise problem_error(self.stream.ended)
+
+    def has_acted(self, number: int) -> bool:
+        """Return whether the worker has an input. Raises MosaicProblem: one was refused, or the run has ended."""
+        self.check_refused()
+        if self.acted >= number:
+            return True
+        self.check_ended()
+        return False
+
+    def next_frame(self, least: int) -> EnvironmentFrame | None:
+        """Return the newest frame once, if it knows the input `least`. Raises as `has_acted`."""
+        self.check_refused()
+        if (frame := self.taken_frame(least)) is None:
+            self.check_ended()
+        return frame
+
+    def _take_refused(self, refused: ActRefused) -> None:
+        """Note a refusal. Where the run has ended, frames and answers from before its end are still handed out."""
+        if refused.problem.code is not ProblemCode.RUN_ENDED:
+            self.refused.append(refused)
+        elif self.stream.ended is None:
+            self.stream.ended = refused.problem
 
 
 class PlaySession:
@@ -161,15 +187,15 @@ class PlaySession:
             timeout_s: seconds to wait at most.
 
         Raises:
-            MosaicProblem: an input was refused, or the run cannot be played; `RunEnded` once it has ended.
+            MosaicProblem: an input was refused, or the run cannot be played; `RunEnded` once it has ended and its last
+                frame was returned.
             WaitTimedOut: no such frame came in time.
             StackUnreachable: the connection broke.
         """
         until = time.monotonic() + timeout_s
         while True:
             self._read_waiting()
-            self._state.check()
-            if (frame := self._state.taken_frame(after)) is not None:
+            if (frame := self._state.next_frame(after)) is not None:
                 return frame
             self._read(until, "no frame came")
 
@@ -177,8 +203,7 @@ class PlaySession:
         """Wait until the run's worker has an input. Errors as for `frame`."""
         until = time.monotonic() + timeout_s
         while True:
-            self._state.check()
-            if self._state.acted >= number:
+            if self._state.has_acted(number):
                 return
             self._read(until, f"input {number} was not acknowledged")
 
@@ -302,8 +327,7 @@ class AsyncPlaySession:
         """Wait for a frame that was not returned before. Arguments and errors as for `PlaySession.frame`."""
         until = time.monotonic() + timeout_s
         while True:
-            self._state.check()
-            if (frame := self._state.taken_frame(after)) is not None:
+            if (frame := self._state.next_frame(after)) is not None:
                 return frame
             await self._wait(until, "no frame came")
 
@@ -311,8 +335,7 @@ class AsyncPlaySession:
         """Wait until the run's worker has an input. Errors as for `PlaySession.frame`."""
         until = time.monotonic() + timeout_s
         while True:
-            self._state.check()
-            if self._state.acted >= number:
+            if self._state.has_acted(number):
                 return
             await self._wait(until, f"input {number} was not acknowledged")
 

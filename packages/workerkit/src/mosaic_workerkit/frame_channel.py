@@ -17,8 +17,8 @@ from mosaic_workerkit.control import short_name
 MAX_REQUEST_BYTES = 64 * 1024
 _BUFFER_BYTES = 4 * MAX_FRAME_BYTES
 """Asked for; the kernel gives what its limit permits, at the least one frame."""
-
-
+_ANSWER_S = 5.0
+"""Seconds in which a shipper must read the answer to its last request, when the channel closes."""
 NO_INPUTS = "This run takes no inputs of a person."
 
 
@@ -126,12 +126,13 @@ class FrameChannel:
             return None
 
     def close(self) -> None:
-        """Listen no more."""
+        """Take no more requests. Those that came before are answered."""
         self._is_open = False
-        for end in (self._listening, self._peer):
-            if end is not None:
-                with suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
+        peer = self._peer
+        _shut(self._listening, socket.SHUT_RDWR)
+        _shut(peer, socket.SHUT_RD)
+        self._thread.join(_ANSWER_S)
+        _shut(peer, socket.SHUT_WR)
         self._thread.join()
         self._listening.close()
         with suppress(OSError):  # a program may have deleted its folder
@@ -152,7 +153,8 @@ class FrameChannel:
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER_BYTES)
             self._peer = peer
             try:
-                self._read(peer)
+                if self._is_open:  # `close` may not have seen this connection
+                    self._read(peer)
             finally:
                 self._peer = None
                 self._on_watch([])
@@ -192,3 +194,9 @@ class FrameChannel:
                 refused.append(RefusedInput(number=given.number, why=why).model_dump())
         said = {"op": "acted", "id": request["id"], "refused": refused}
         self.send(json.dumps(said).encode(), wait=True)
+
+
+def _shut(end: socket.socket | None, how: int) -> None:
+    if end is not None:
+        with suppress(OSError):  # it has gone already
+            end.shutdown(how)

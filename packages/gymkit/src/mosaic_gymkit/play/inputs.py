@@ -79,8 +79,10 @@ class PersonInputs:
                 return why
             self._numbers[given.player] = self._newest = given.number
             self._keys = known
-            self._held[given.player], self._player = keys, given.player
+            self._held[given.player] = keys
             self._axes[given.player] = tuple(given.axes) if any(given.axes) else ()
+            if keys or any(given.axes) or given.do is not None:
+                self._player = given.player  # one that only lets go takes no control
             if new:
                 self._presses.append(KeyPress(given.number, new, keys))
             if given.do is not None and (self._has_policy or given.do is not PlayCommand.TAKE):

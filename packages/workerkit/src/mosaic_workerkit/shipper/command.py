@@ -13,7 +13,7 @@ from mosaic_contracts.services import ControlRequest, Reply
 from mosaic_workerkit.control import ask_trainer
 from mosaic_workerkit.errors import TrainerUnreachable
 from mosaic_workerkit.shipper.delivery import DeliveryState
-from mosaic_workerkit.shipper.frames import NoFrames
+from mosaic_workerkit.shipper.frames import NoFrames, WorkerGone
 
 _WATCH_S = 10.0
 _LONGEST_WATCH_S = 300.0
@@ -69,6 +69,9 @@ async def _act(delivery: DeliveryState, request: ControlRequest) -> Reply:
         taken = await delivery.frames.act(inputs)
     except ValidationError as error:
         return _refused(ProblemCode.REQUEST_INVALID, "not inputs of a person", str(error))
+    except WorkerGone as error:
+        words = f"{error} It takes no more inputs."
+        return _refused(ProblemCode.RUN_ENDED, "The play has ended", words)
     except NoFrames as error:
         return _refused(ProblemCode.FRAMES_UNAVAILABLE, "The run took no input", str(error))
     return Reply(result=taken.model_dump(mode="json"))

@@ -22,14 +22,18 @@ from mosaic_workerkit.shipper.log import log_event
 
 SHOW_S = 15.0
 """Seconds that a page of frames may take."""
-ACT_S = 1.5
-"""Seconds in which the worker takes an input."""
+ACT_S = 5.0
+"""Seconds in which the worker takes an input. A busy machine needs more than one; nobody acts on an earlier refusal."""
 _PACKET_BYTES = MAX_FRAME_BYTES + 1024
 _Publish = Callable[[bytes], Awaitable[None]]
 
 
 class NoFrames(RuntimeError):
     """The run's worker sends no frames; the message says why."""
+
+
+class WorkerGone(NoFrames):
+    """The worker sent frames or took inputs before, and has closed its environment."""
 
 
 class FrameRelay:
@@ -54,6 +58,7 @@ class FrameRelay:
         self._number = 0
         self._acts: dict[int, asyncio.Future[InputsTaken]] = {}
         self._act_number = 0
+        self._was_connected = False
 
     def publish_with(self, publish: _Publish | None) -> None:
         """Send live frames by `publish` from now on."""
@@ -103,6 +108,7 @@ class FrameRelay:
         """Give the inputs of a person to the worker; return which of them it refused.
 
         Raises:
+            WorkerGone: the worker takes none any more. Frames that it sent before were published.
             NoFrames: the worker does not listen, or did not answer in time.
         """
         self._act_number = number = self._act_number + 1
@@ -118,6 +124,8 @@ class FrameRelay:
             raise NoFrames(f"Its worker took no input within {ACT_S:g} s.") from error
         finally:
             del self._acts[number]
+            if answer.done() and not answer.cancelled():
+                answer.exception()  # marks it as seen where the request itself failed
 
     def close(self) -> None:
         """Leave the worker."""
@@ -131,15 +139,21 @@ class FrameRelay:
         peer = self._peer or await self._connect()
         try:
             await asyncio.get_running_loop().sock_sendall(peer, json.dumps(request).encode())
-        except OSError:
-            # The worker that was connected has gone; there may be another one.
-            self._leave()
-            peer = await self._connect()
+        except ConnectionError:
+            await self._read_rest()
+            peer = await self._connect()  # there may be another worker
             try:
                 await asyncio.get_running_loop().sock_sendall(peer, json.dumps(request).encode())
             except OSError as error:
                 self._leave()
-                raise NoFrames(f"Its worker went away ({error.strerror}).") from error
+                raise WorkerGone(f"Its worker went away ({error.strerror}).") from error
+        except OSError as error:
+            raise NoFrames(f"Its worker cannot be asked ({error.strerror}).") from error
+
+    async def _read_rest(self) -> None:
+        """Read and publish what the worker sent before it went away."""
+        if self._reading is not None:
+            await asyncio.wait([self._reading])
 
     async def _connect(self) -> socket.socket:
         peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -149,10 +163,12 @@ class FrameRelay:
                 await asyncio.get_running_loop().sock_connect(peer, name)
         except OSError as error:
             peer.close()
+            if self._was_connected:
+                raise WorkerGone("Its worker has closed its environment.") from error
             raise NoFrames(
                 "Its worker has made no environment yet, or does not use mosaic_gymkit."
             ) from error
-        self._peer = peer
+        self._peer, self._was_connected = peer, True
         self._reading = asyncio.get_running_loop().create_task(self._read(peer))
         return peer
 
@@ -167,17 +183,15 @@ class FrameRelay:
         if peer is not None:
             peer.close()
         if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(NoFrames("Its worker went away."))
+            self._answer.set_exception(WorkerGone("Its worker went away."))
         for answer in self._acts.values():
             if not answer.done():
-                answer.set_exception(NoFrames("Its worker went away."))
+                answer.set_exception(WorkerGone("Its worker went away."))
 
     async def _read(self, peer: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
         while self._peer is peer:
             try:
-                packets = [await loop.sock_recv(peer, _PACKET_BYTES)]
-                packets += _waiting(peer)
+                packets = await _next_packets(peer)
             except OSError:
                 packets = [b""]
             packets = [packet for packet in packets if not self._take_acted(packet)]
@@ -232,6 +246,19 @@ class FrameRelay:
                 await publish(packet)
 
 
+async def _next_packets(peer: socket.socket) -> list[bytes]:
+    """Wait for packets; the last one is empty where the other side has gone.
+
+    Linux reports a reset once where the other side left requests unread. What it sent before can be read after that.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        first = await loop.sock_recv(peer, _PACKET_BYTES)
+    except ConnectionResetError:
+        first = await loop.sock_recv(peer, _PACKET_BYTES)
+    return [first, *_waiting(peer)] if first else [first]
+
+
 def _waiting(peer: socket.socket) -> list[bytes]:
     """Packets that can be read at once; the last one is empty where the other side has gone."""
     packets: list[bytes] = []
@@ -241,6 +268,8 @@ def _waiting(peer: socket.socket) -> list[bytes]:
             packets.append(peer.recv(_PACKET_BYTES))
         except BlockingIOError:
             break
+        except ConnectionResetError:
+            continue  # reported once; see `_next_packets`
         if not packets[-1]:
             break
         size += len(packets[-1])

@@ -26,7 +26,8 @@ from mosaic_servicekit.bus import Bus
 
 MAX_WAITING = 256
 """Inputs of one client to one run that wait; a further one is refused."""
-ASK_TIMEOUT_S = 3.0
+ASK_TIMEOUT_S = 8.0
+"""Longer than a shipper waits for its worker, so that the answer says which of the two did not answer."""
 
 
 class InputSender:

@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket
 from mosaic_contracts.frames import FramesProblem, FramesRequest, UnwatchFrames, WatchFrames
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.play import Act, ActRefused
-from mosaic_contracts.problems import Problem, ProblemError
+from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_gateway.live.socket_client import SocketClient
 from mosaic_gateway.live.wire_format import Payload
 from mosaic_gateway.meters import FRAMES
@@ -45,6 +45,15 @@ class FrameRegistry(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class _Note:
+    """A message that is no frame."""
+
+    text: str
+    ended_run: str | None
+    """The run that it says has ended: that run's last frames go before it. None: it goes before all frames."""
+
+
 @dataclass
 class _Slot:
     """The newest frame of one sub-environment."""
@@ -61,7 +70,9 @@ class FrameMailbox:
     """What waits for one client."""
 
     def __init__(self) -> None:
-        self._notes: deque[str] = deque(maxlen=NOTES)
+        self._notes: deque[_Note] = deque(maxlen=NOTES)
+        self._ready: deque[Payload] = deque()
+        """Goes next: the last frames of a run that has ended, and the message that says so."""
         self._slots: OrderedDict[tuple[str, int], _Slot] = OrderedDict()
         self._filled = asyncio.Event()
 
@@ -82,8 +93,8 @@ class FrameMailbox:
             del self._slots[key]
 
     def note(self, message: PeerModel) -> None:
-        """A message that is no frame; it goes before them."""
-        self._notes.append(write_json(message).decode())
+        """A message that is no frame. It goes before them, except before the last ones of a run that has ended."""
+        self._notes.append(_Note(write_json(message).decode(), _ended_run(message)))
         self._filled.set()
 
     def put(self, key: tuple[str, int], frame: bytes) -> None:
@@ -100,8 +111,12 @@ class FrameMailbox:
         """What to send next; waits for it. Sub-environments take turns."""
         loop = asyncio.get_running_loop()
         while True:
-            if self._notes:
-                return self._notes.popleft()
+            if not self._ready and self._notes:
+                note = self._notes.popleft()
+                self._ready.extend(self._last_frames(note.ended_run))
+                self._ready.append(note.text)
+            if self._ready:
+                return self._ready.popleft()
             self._filled.clear()
             found = self._take_due(loop.time())
             if found is not None:
@@ -113,6 +128,16 @@ class FrameMailbox:
             except TimeoutError:
                 continue  # one is due
 
+    def _last_frames(self, run_id: str | None) -> list[bytes]:
+        """Take the frames of a run that wait, due or not."""
+        frames = []
+        for (of_run, _), slot in self._slots.items():
+            if of_run == run_id and slot.frame is not None:
+                frames.append(slot.frame)
+                slot.frame = None
+                FRAMES.labels("sent").inc()
+        return frames
+
     def _take_due(self, now: float) -> bytes | None:
         for key, slot in self._slots.items():
             if slot.frame is not None and slot.due_at <= now:
@@ -123,6 +148,13 @@ class FrameMailbox:
                 FRAMES.labels("sent").inc()
                 return frame
         return None
+
+
+def _ended_run(message: PeerModel) -> str | None:
+    """The run that a message says has ended."""
+    if isinstance(message, FramesProblem | ActRefused):
+        return message.run_id if message.problem.code is ProblemCode.RUN_ENDED else None
+    return None
 
 
 class FrameClient(SocketClient):
