@@ -140,6 +140,13 @@ def test_store_of_version_1_gets_its_played_episodes(path: Path) -> None:
         db.execute("DROP INDEX artifact_checkpoint")
         db.execute("DROP TABLE file_report")
         db.execute("DROP TABLE tracked")
+        db.execute("DROP TABLE thinning")
+        for table, column in (
+            ("run", "thinned_steps"),
+            ("run", "stored_bytes"),
+            ("episode", "thinned_steps"),
+        ):
+            db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         seen = ("attempt", "seq", "kind", "type", "bytes", "sha256", "us", "name")
         added = ("gone_reason", *(f"seen_{name}" for name in seen))
         for column in ("env", "episode", "mean_return", "facts", *added):

@@ -1,5 +1,6 @@
 """Merges the batches of a run's sources by time, without looking at every record."""
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -8,6 +9,26 @@ from mosaic_contracts.wire import Batch, Record
 
 SourceKey = tuple[int, str]
 """Attempt and source of events."""
+
+
+def records_between(records: list[Record], first: int, last: int) -> list[Record]:
+    """Cut the records of a batch by their seqs, of which some may be missing.
+
+    Args:
+        records: records in order of seq.
+        first: lowest seq to keep.
+        last: highest seq to keep.
+
+    Returns:
+        The records in between, in order; maybe none.
+    """
+    begin = bisect_left(records, first, key=_seq)
+    end = bisect_left(records, last + 1, lo=begin, key=_seq)
+    return records[begin:end]
+
+
+def _seq(record: Record) -> int:
+    return record.seq
 
 
 class BatchSlice(NamedTuple):

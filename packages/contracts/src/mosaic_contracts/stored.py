@@ -12,7 +12,8 @@ class BatchPage(msgspec.Struct):
         spaces: for each attempt, the action and observation spaces of its config event.
         frames: zstd frames of wire batches (`mosaic_contracts.wire.Batch`), each source's in order of seq, sources
             merged by the time of their first records. A frame may hold records that do not belong to the page: at or
-            before the cursor that was asked for, behind `cursor`, or of types that were not asked for.
+            before the cursor that was asked for, behind `cursor`, or of types that were not asked for. Seqs may be
+            missing in it where steps were thinned: decode it with `decode_batch(..., thinned=True)`.
         cursor: pass it back to go on from here.
         has_more: whether more is stored behind `cursor`.
     """

@@ -9,6 +9,7 @@ concatenation of the records' bytes (`join_batch`).
 import struct
 from collections.abc import Callable
 from enum import IntEnum, IntFlag
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import msgspec
@@ -320,11 +321,12 @@ def join_batch(head: BatchHead, t0_us: int, records: bytes) -> bytes:
     return b"\x97" + prefix[1:] + b"\xdd" + struct.pack(">I", head.n) + records
 
 
-def decode_batch(data: bytes) -> Batch:
+def decode_batch(data: bytes, *, thinned: bool = False) -> Batch:
     """Decode and validate a batch: version, run id, and seq contiguous from seq0.
 
     Args:
         data: msgpack of the batch.
+        thinned: whether seqs may be missing: steps may have been removed from a stored batch. The others ascend.
 
     Returns:
         The batch with its records.
@@ -346,10 +348,15 @@ def decode_batch(data: bytes) -> Batch:
         raise BatchInvalid(str(error)) from error
     if batch.source not in SOURCES or batch.attempt < 1 or batch.seq0 < 1 or not batch.records:
         raise BatchInvalid("batch has an unknown source, no attempt or no records")
-    expected = range(batch.seq0, batch.seq0 + len(batch.records))
-    if [record.seq for record in batch.records] != list(expected):
+    seqs = [record.seq for record in batch.records]
+    is_whole = seqs == list(range(batch.seq0, batch.seq0 + len(seqs)))
+    if not (is_whole or (thinned and _ascend(seqs, batch.seq0))):
         raise BatchInvalid("batch is not contiguous in seq")
     return batch
+
+
+def _ascend(seqs: list[int], first: int) -> bool:
+    return seqs[0] >= first and all(one < after for one, after in pairwise(seqs))
 
 
 TYPE_OF: dict[type[msgspec.Struct], str] = {

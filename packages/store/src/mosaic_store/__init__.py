@@ -20,11 +20,13 @@ from mosaic_store.new_points import NewPoints, PointsOfMetric
 from mosaic_store.prune import PruneStep
 from mosaic_store.reader import Reader, open_reader
 from mosaic_store.summaries import Phase, RunMarks
-from mosaic_store.writer import StreamCursor, Writer, open_writer
+from mosaic_store.thin import ThinStep
+from mosaic_store.writer import Checkpoint, StreamCursor, Writer, open_writer
 
 __all__ = [
     "MAX_RAW_BYTES",
     "NO_FILES",
+    "Checkpoint",
     "CheckpointEntry",
     "CheckpointKey",
     "EpisodeNotStored",
@@ -50,6 +52,7 @@ __all__ = [
     "StoredBatch",
     "StoredCheckpoint",
     "StreamCursor",
+    "ThinStep",
     "Writer",
     "open_reader",
     "open_writer",

@@ -1,6 +1,7 @@
 """What a run of records means for the tables other than the blocks: pure, and validated before any transaction."""
 
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -282,6 +283,14 @@ def finite(value: object) -> float | None:
     """The value where it is a finite number; None for all else."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type] # a number
+
+
+def bits_of(records: Iterable[Record]) -> int:
+    """Bit `1 << kind` for every kind of record among them."""
+    bits = 0
+    for record_type in {type(record) for record in records}:
+        bits |= _BIT_OF[record_type]
+    return bits
 
 
 def _check_range(*values: int) -> None:

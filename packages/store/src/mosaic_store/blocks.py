@@ -13,6 +13,7 @@ class Frame(NamedTuple):
 
     seq0: int
     n: int
+    """Seqs that it covers; steps may have been removed from it."""
     t_min_us: int
     raw_bytes: int
     body: bytes
@@ -20,7 +21,7 @@ class Frame(NamedTuple):
 
     @property
     def last_seq(self) -> int:
-        """Seq of its last record."""
+        """Highest seq that it covers."""
         return self.seq0 + self.n - 1
 
 
@@ -53,4 +54,4 @@ def read_blocks(
 ) -> Iterator[Block]:
     """The same, decoded."""
     for frame in read_frames(db, source, first, last, kinds):
-        yield Block(decode_batch(unpack(frame.body)), frame.raw_bytes)
+        yield Block(decode_batch(unpack(frame.body), thinned=True), frame.raw_bytes)

@@ -21,14 +21,14 @@ from mosaic_store.errors import EpisodeNotStored
 Order = Literal["begun", "newest"]
 _BEGUN = """
 SELECT attempt, env, episode, start_seq, last_seq, start_us, steps, end_seq, end_us, length,
-    episode_return, flags, global_step
+    episode_return, flags, global_step, thinned_steps
 FROM episode
 WHERE run=(SELECT id FROM run WHERE run_id=?) AND (attempt, start_seq) > (?, ?)
 ORDER BY attempt, start_seq LIMIT ?
 """
 _NEWEST = """
 SELECT attempt, env, episode, start_seq, last_seq, start_us, steps, end_seq, end_us, length,
-    episode_return, flags, global_step
+    episode_return, flags, global_step, thinned_steps
 FROM episode
 WHERE run=(SELECT id FROM run WHERE run_id=?) AND (attempt, start_seq) < (?, ?)
 ORDER BY attempt DESC, start_seq DESC LIMIT ?
@@ -75,19 +75,32 @@ def read_steps(
     return [event for block in blocks for event in block.events]
 
 
+class Extent(NamedTuple):
+    """How far an episode goes. None: nothing is known."""
+
+    recorded_steps: int | None = None
+    """Its steps in the store."""
+    ended_at: int | None = None
+    """Its last step where it was terminated or truncated."""
+    thinned_steps: int = 0
+    thinned_by: str = ""
+
+
 def read_extent(
     db: sqlite3.Connection, run_id: str, attempt: int, env: int, episode: int
-) -> tuple[int | None, int | None]:
-    """Stored steps of an episode, and its last step where it was terminated or truncated. None: none is known."""
+) -> Extent:
+    """How far an episode goes."""
     row = db.execute(
-        "SELECT steps, length, flags FROM episode WHERE attempt=? AND env=? AND episode=?"
+        "SELECT steps, length, flags, thinned_steps,"
+        " (SELECT rule FROM thinning WHERE thinning.run=episode.run)"
+        " FROM episode WHERE attempt=? AND env=? AND episode=?"
         " AND run=(SELECT id FROM run WHERE run_id=?)",
         (attempt, env, episode, run_id),
     ).fetchone()
     if row is None:
-        return None, None
-    steps, length, flags = row
-    return steps, length if flags else None
+        return Extent()
+    steps, length, flags, thinned_steps, rule = row
+    return Extent(steps, length if flags else None, thinned_steps, rule if thinned_steps else "")
 
 
 class StepBlock(NamedTuple):
@@ -196,7 +209,7 @@ def _parse_place(text: str) -> _PagePosition:
 
 def _episode(row: tuple[Any, ...]) -> EpisodeRow:
     attempt, env, episode, start_seq, _, start_us, steps, end_seq, end_us, length, *rest = row
-    episode_return, flags, global_step = rest
+    episode_return, flags, global_step, thinned_steps = rest
     ended = end_seq is not None
     return EpisodeRow(
         attempt=attempt,
@@ -212,4 +225,5 @@ def _episode(row: tuple[Any, ...]) -> EpisodeRow:
         start_seq=start_seq,
         end_seq=end_seq,
         recorded_steps=steps,
+        thinned_steps=thinned_steps,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mosaic_contracts.cursor import Cursor
-from mosaic_contracts.merge import BatchSlice, merge_in_time
+from mosaic_contracts.merge import BatchSlice, merge_in_time, records_between
 from mosaic_contracts.wanted import WantedTypes
 from mosaic_contracts.wire import to_events
 from mosaic_store.blocks import read_blocks
@@ -80,5 +80,6 @@ def _parts(
 ) -> Iterator[BatchSlice]:
     for batch, raw_bytes in read_blocks(db, source.id, after + 1, source.end, kinds):
         budget.spend(len(batch.records), raw_bytes)
-        first, end = max(0, after + 1 - batch.seq0), source.end + 1 - batch.seq0
-        yield BatchSlice(batch, batch.records[first:end])
+        # a thinned block may have nothing left of that range
+        if records := records_between(batch.records, after + 1, source.end):
+            yield BatchSlice(batch, records)

@@ -16,7 +16,9 @@ _MAX_PAYLOADS_PER_RUN = 100
 """A worker that sends nothing but rubbish must not fill the disk; beyond it only the reason is kept."""
 
 _EPISODE_UPSERT = """
-INSERT INTO episode VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+INSERT INTO episode (run, attempt, env, episode, start_seq, last_seq, start_us, steps, end_seq, end_us, length,
+    episode_return, flags, global_step)
+VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)
 ON CONFLICT (run, attempt, env, episode) DO UPDATE SET
     start_us=iif(excluded.start_seq<start_seq, excluded.start_us, start_us),
     start_seq=min(start_seq, excluded.start_seq),
@@ -147,7 +149,7 @@ class Ingest:
         if batch.source != SOURCE_WORKER:
             # only the worker acts in an environment
             summary = summary._replace(episodes={})
-        run.add(batch.attempt, len(batch.records), summary)
+        run.add(batch.attempt, stored, summary)
         self._collect_episodes(run.id, batch.attempt, summary.episodes)
         self._collect_points(source, summary.points)
         self._add_files(run.id, batch.attempt, summary)

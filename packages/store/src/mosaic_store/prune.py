@@ -35,6 +35,7 @@ _REST = (
     "DELETE FROM evaluation WHERE run=?",
     "DELETE FROM quarantine WHERE run=?",
     "DELETE FROM played WHERE run=?",
+    "DELETE FROM thinning WHERE run=?",
     "DELETE FROM run WHERE id=?",
 )
 
@@ -51,11 +52,11 @@ def prune_step(db: sqlite3.Connection, run_id: str) -> PruneStep:
     row = db.execute("SELECT id FROM run WHERE run_id=?", (run_id,)).fetchone()
     if row is None:
         return PruneStep(0, done=True)
-    before = _free_bytes(db)
+    before = free_bytes(db)
     more = _delete_some(db, row[0])
     if not more:
         _delete_rest(db, row[0])
-    return PruneStep(_free_bytes(db) - before, done=not more)
+    return PruneStep(free_bytes(db) - before, done=not more)
 
 
 def _delete_some(db: sqlite3.Connection, run: int) -> bool:
@@ -68,7 +69,8 @@ def _delete_rest(db: sqlite3.Connection, run: int) -> None:
         db.execute(statement, (run,))
 
 
-def _free_bytes(db: sqlite3.Connection) -> int:
+def free_bytes(db: sqlite3.Connection) -> int:
+    """Bytes of the file that hold nothing."""
     pages = db.execute("PRAGMA freelist_count").fetchone()[0]
     size = db.execute("PRAGMA page_size").fetchone()[0]
     return int(pages) * int(size)

@@ -22,6 +22,7 @@ from mosaic_contracts.runs import (
     RunSummary,
     SourceMark,
 )
+from mosaic_contracts.store_upkeep import RunSpace, StoreSpace
 from mosaic_contracts.stored import BatchPage
 from mosaic_contracts.stored_files import StoredRunFiles
 from mosaic_store.batch_page import read_batch_page
@@ -48,6 +49,7 @@ from mosaic_store.manifest import KnownFiles, read_known_files
 from mosaic_store.marks import read_marks
 from mosaic_store.new_points import NewPoints, read_new_points
 from mosaic_store.pool import ReadPool
+from mosaic_store.space import read_run_spaces, read_space
 from mosaic_store.stored_files import read_stored_files
 from mosaic_store.summaries import (
     Phase,
@@ -82,7 +84,8 @@ class Reader:
     """
 
     def __init__(self, path: Path, timeout_s: float = READ_TIMEOUT_S) -> None:
-        self._pool = ReadPool(path.absolute(), timeout_s)
+        self._path = path.absolute()
+        self._pool = ReadPool(self._path, timeout_s)
         self._spaces: dict[tuple[str, int], Spaces] = {}
         self._spaces_lock = threading.Lock()
 
@@ -225,7 +228,8 @@ class Reader:
             spaces = self._spaces_of(db, run_id, attempt)
             if max(attempt, env, episode) < 2**63:
                 extent = read_extent(db, run_id, attempt, env, episode)
-                page.recorded_steps, page.ended_at = extent
+                page.recorded_steps, page.ended_at = extent.recorded_steps, extent.ended_at
+                page.thinned_steps, page.thinned_by = extent.thinned_steps, extent.thinned_by
             for block in iter_step_blocks(db, run_id, attempt, env, episodes, page.last_seq):
                 if size > _MAX_EPISODE_BYTES or records > _MAX_EPISODE_RECORDS:
                     page.has_more = True
@@ -303,6 +307,16 @@ class Reader:
         with self._pool.lend() as db:
             bounds = (from_step, to_step)
             return read_curve_set(db, run_id, names, _clip(buckets, MAX_BUCKETS), bounds)
+
+    def run_spaces(self) -> list[RunSpace]:
+        """Room that each run takes, in no order."""
+        with self._pool.lend() as db:
+            return read_run_spaces(db)
+
+    def space(self) -> StoreSpace:
+        """Size of the store's file and log."""
+        with self._pool.lend() as db:
+            return read_space(db, self._path)
 
     def artifacts(self, run_id: str) -> list[ArtifactRow]:
         """Checkpoints and other files that a run announced."""

@@ -7,6 +7,7 @@ import msgspec
 
 from mosaic_contracts.checkpoint_words import RECENT_EPISODES
 from mosaic_contracts.wire import Checkpoint
+from mosaic_store.batch import StoredBatch
 from mosaic_store.batch_summary import BatchSummary
 
 Recent = list[tuple[int, int, float]]
@@ -26,15 +27,16 @@ _COLUMNS = (
     "first_us",
     "last_us",
     "episodes_played",
+    "stored_bytes",
 )
 _SELECT = """
 SELECT id, events, steps, global_step, episodes, best_return, recent_returns, dropped, quarantined,
-    checkpoints, artifacts, first_us, last_us, episodes_played
+    checkpoints, artifacts, first_us, last_us, episodes_played, stored_bytes
 FROM run WHERE run_id=?
 """
 _UPDATE = """
 UPDATE run SET events=?, steps=?, global_step=?, episodes=?, best_return=?, recent_returns=?, dropped=?,
-    quarantined=?, checkpoints=?, artifacts=?, first_us=?, last_us=?, episodes_played=?
+    quarantined=?, checkpoints=?, artifacts=?, first_us=?, last_us=?, episodes_played=?, stored_bytes=?
 WHERE id=?
 """
 _LAST_EPISODE = "SELECT last_episode FROM played WHERE run=? AND attempt=? AND env=?"
@@ -62,10 +64,11 @@ class RunRow:
         self._last_episodes: dict[tuple[int, int], int] = {}
         """By attempt and env: the highest number of an episode that ended, of this transaction."""
 
-    def add(self, attempt: int, events: int, summary: BatchSummary) -> None:
+    def add(self, attempt: int, stored: StoredBatch, summary: BatchSummary) -> None:
         """Add what a batch means."""
         values = self._values
-        values["events"] += events
+        values["events"] += len(stored.batch.records)
+        values["stored_bytes"] += len(stored.body)
         values["steps"] += summary.steps
         values["global_step"] = max(values["global_step"], summary.global_step)
         values["dropped"] += summary.dropped

@@ -214,7 +214,28 @@ CREATE TABLE tracked (
 """What the folder of a run had when it was last looked at after its end, with the event that says so; `seen_us` is the
 time of the file's last change. And the run at its trackers, as it last reported."""
 
-MIGRATIONS: tuple[str, ...] = (_V1, _V2, _V3, _V4, _V5)
+_V6 = """
+ALTER TABLE run ADD COLUMN thinned_steps INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN stored_bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE run SET stored_bytes=
+    (SELECT TOTAL(LENGTH(body)) FROM block WHERE source IN (SELECT id FROM source WHERE source.run=run.id));
+ALTER TABLE episode ADD COLUMN thinned_steps INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE thinning (
+    run INTEGER PRIMARY KEY,
+    every INTEGER NOT NULL,        -- steps stay of episodes whose number is a multiple; 0: of none
+    rule TEXT NOT NULL,            -- what asked for it
+    events INTEGER NOT NULL,       -- of the run when it began: with more of them it begins again
+    source INTEGER NOT NULL,       -- blocks up to (source, seq0) are thinned
+    seq0 INTEGER NOT NULL,
+    done INTEGER NOT NULL,
+    at_us INTEGER NOT NULL
+);
+"""
+"""Steps that were removed on purpose, and the bytes of a run's blocks. `run.steps` counts what was recorded,
+`episode.steps` what is stored. A thinned block keeps the columns of its whole range (seq0, n, t_max_us); without a
+record left, its `kinds` is 0 and its `body` is empty."""
+
+MIGRATIONS: tuple[str, ...] = (_V1, _V2, _V3, _V4, _V5, _V6)
 """Step i brings a store from version i to i + 1. Published steps never change."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -51,7 +51,8 @@ def read_summaries(db: sqlite3.Connection, run_ids: Sequence[str]) -> dict[str, 
     for run_id in run_ids:
         row = db.execute(
             "SELECT events, steps, global_step, episodes, best_return, recent_returns, dropped,"
-            " quarantined, checkpoints, artifacts, first_us, last_us, episodes_played"
+            " quarantined, checkpoints, artifacts, first_us, last_us, episodes_played, thinned_steps,"
+            " (SELECT rule FROM thinning WHERE thinning.run=run.id)"
             " FROM run WHERE run_id=?",
             (run_id,),
         ).fetchone()
@@ -74,7 +75,8 @@ def read_run_marks(db: sqlite3.Connection) -> dict[str, RunMarks]:
 
 def count_events(db: sqlite3.Connection) -> int:
     """Events in the store, of all runs."""
-    (events,) = db.execute("SELECT COALESCE(SUM(events), 0) FROM run").fetchone()
+    total = "SELECT COALESCE(SUM(events - thinned_steps), 0) FROM run"
+    (events,) = db.execute(total).fetchone()
     return int(events)
 
 
@@ -139,13 +141,17 @@ def read_phases(db: sqlite3.Connection, run_id: str) -> list[Phase]:
 
 def _summary(db: sqlite3.Connection, run_id: str, row: tuple[Any, ...]) -> RunSummary:
     events, steps, global_step, episodes, best, recent, *rest = row
-    dropped, quarantined, checkpoints, artifacts, first_us, last_us, played = rest
+    dropped, quarantined, checkpoints, artifacts, first_us, last_us, played, thinned_steps, rule = (
+        rest
+    )
     last_return, mean_return = _last_and_mean(recent)
     marks = read_marks(db, run_id)
     return RunSummary(
         run_id=run_id,
         events=events,
         steps=steps,
+        thinned_steps=thinned_steps,
+        thinned_by=rule if thinned_steps else "",
         global_step=global_step,
         episodes=episodes,
         episodes_played=played,

@@ -2,12 +2,14 @@
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from mosaic_contracts.runs import SourceMark
+from mosaic_contracts.store_upkeep import StoreSpace
 from mosaic_store.batch import StoredBatch
 from mosaic_store.database import lock_store, make_folder, open_for_writing
 from mosaic_store.errors import StoreReplaced, StoreWriteFailed
@@ -15,8 +17,22 @@ from mosaic_store.files import rebuild
 from mosaic_store.ingest import Ingest, Quarantined
 from mosaic_store.marks import read_marks
 from mosaic_store.prune import PruneStep, prune_step
+from mosaic_store.space import read_space
+from mosaic_store.thin import ThinStep, thin_step
 
-_PAGES_GIVEN_BACK = 1000
+_PAGES_GIVEN_BACK = 500
+"""Pages that one call moves to the front of the file: about 2 MB."""
+
+
+class Checkpoint(NamedTuple):
+    """What a checkpoint of the write-ahead log did, as SQLite says."""
+
+    busy: bool
+    """Whether somebody held it back: a reader that waits in an older state, or another checkpoint."""
+    frames: int
+    """Pages in the log; -1: there is no log."""
+    done: int
+    """Pages of the log that are in the file."""
 
 
 class StreamCursor(NamedTuple):
@@ -89,6 +105,10 @@ class Writer:
         """How far each source of a run is in the store; empty for a run that is not in it."""
         return read_marks(self._db, run_id)
 
+    def space(self) -> StoreSpace:
+        """Size of the store's file and log."""
+        return read_space(self._db, self.path)
+
     def prune_some(self, run_id: str) -> PruneStep:
         """Delete a part of a run, or give freed pages back to the file system, in one small transaction.
 
@@ -99,7 +119,7 @@ class Writer:
         """
         with self._transaction():
             step = prune_step(self._db, run_id)
-        return step if not step.done else PruneStep(step.freed_bytes, self._give_back_pages())
+        return step._replace(done=step.done and self._shrink())
 
     def prune(self, run_id: str) -> int:
         """Delete a run's rows and return the bytes that were freed in the file."""
@@ -108,6 +128,72 @@ class Writer:
             step = self.prune_some(run_id)
             freed, done = freed + step.freed_bytes, step.done
         return freed
+
+    def thin(self, run_id: str, every: int, rule: str) -> ThinStep:
+        """Remove steps of ended episodes of a run as `thin_some` does, to the end."""
+        removed, freed, done = 0, 0, False
+        while not done:
+            step = self.thin_some(run_id, every, rule)
+            removed, freed, done = removed + step.removed_steps, freed + step.freed_bytes, step.done
+        return ThinStep(removed, freed, done)
+
+    def thin_some(self, run_id: str, every: int, rule: str) -> ThinStep:
+        """Remove steps of ended episodes from a part of a run, and give freed pages back, in small transactions.
+
+        Call it again until it says `done`. It goes on where the last call, of any process, was.
+
+        Args:
+            run_id: a run that has ended.
+            every: steps stay of episodes whose number is a multiple of it; 0: of none.
+            rule: what asked for it.
+
+        Raises:
+            StoreWriteFailed: this part is as it was.
+        """
+        with self._transaction():
+            step = thin_step(self._db, run_id, every, rule, time.time_ns() // 1000)
+        if step.done:
+            return step._replace(done=self._shrink())
+        if step.freed_bytes:
+            self.give_back_pages()
+        return step
+
+    def checkpoint(self, truncate: bool = False) -> Checkpoint:
+        """Copy the write-ahead log into the file as far as readers let it. It waits for nobody.
+
+        Args:
+            truncate: also shrink the log to nothing, unless a reader or the copying of its last part forbids it.
+
+        Raises:
+            StoreWriteFailed: the file cannot be written.
+        """
+        try:
+            wait_ms = self._db.execute("PRAGMA busy_timeout").fetchone()[0]
+            self._db.execute("PRAGMA busy_timeout = 0")
+            try:
+                mode = "TRUNCATE" if truncate else "PASSIVE"
+                row = self._db.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+            finally:
+                self._db.execute(f"PRAGMA busy_timeout = {wait_ms}")
+        except sqlite3.Error as error:
+            raise StoreWriteFailed(f"cannot write the log into {self.path}: {error}") from error
+        return Checkpoint(bool(row[0]), row[1], row[2])
+
+    def give_back_pages(self) -> bool:
+        """Shrink the file by some free pages; True when there are no more, or the file cannot shrink.
+
+        Raises:
+            StoreWriteFailed: the file cannot be written.
+        """
+        try:
+            free = self._free_pages()
+            # executescript, for execute would take only the first of the statement's empty rows: one page
+            self._db.executescript(f"PRAGMA incremental_vacuum({_PAGES_GIVEN_BACK})")
+            left = self._free_pages()
+        except sqlite3.Error as error:
+            raise StoreWriteFailed(f"cannot shrink {self.path}: {error}") from error
+        # a file without incremental vacuum keeps them
+        return left == 0 or left >= free
 
     def rebuild_files(self) -> None:
         """Make the rows of files and of their evaluations again from the stored events.
@@ -131,17 +217,15 @@ class Writer:
         if (stat.st_dev, stat.st_ino) != self._file:
             raise StoreReplaced(f"{self.path} was exchanged for another file while it was open")
 
-    def _give_back_pages(self) -> bool:
-        """Shrink the file by some free pages; True when there are no more."""
-        try:
-            # executescript, for execute would take only the first of the statement's empty rows: one page
-            self._db.executescript(f"PRAGMA incremental_vacuum({_PAGES_GIVEN_BACK})")
-            done = self._db.execute("PRAGMA freelist_count").fetchone()[0] == 0
-            if done:
-                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        except sqlite3.Error as error:
-            raise StoreWriteFailed(f"cannot shrink {self.path}: {error}") from error
-        return bool(done)
+    def _shrink(self) -> bool:
+        """Give some free pages back; True when there are no more. Then the file is as small as readers let it be."""
+        done = self.give_back_pages()
+        if done:
+            self.checkpoint(truncate=True)
+        return done
+
+    def _free_pages(self) -> int:
+        return int(self._db.execute("PRAGMA freelist_count").fetchone()[0])
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -1,5 +1,6 @@
 """`python -m mosaic_recorder`: the recorder as a service. SIGTERM finishes the transaction and exits 0."""
 
+import asyncio
 import gc
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ with large_imports():
     from mosaic_recorder.disk import DiskGuard
     from mosaic_recorder.recorder import Recorder
     from mosaic_recorder.store_thread import StoreThread
+    from mosaic_recorder.upkeep import Upkeep
     from mosaic_recorder.verbs import SERVICE, Verbs
     from mosaic_servicekit.bus import Bus
     from mosaic_servicekit.errors import ServiceRefused
@@ -42,12 +44,17 @@ async def serve(service: Service) -> None:
     store = StoreThread(settings.store_path)
     guard = DiskGuard(settings.store_path.parent, settings.disk_reserve_bytes)
     recorder = Recorder(bus, store, guard, service.stop)
+    upkeep = Upkeep(store)
     with open_reader(settings.store_path) as reader:
         try:
             await recorder.open_store()
             await bus.start()
-            await bus.serve(SERVICE, Verbs(recorder, store, reader, guard).table())
-            await recorder.run()
+            await bus.serve(SERVICE, Verbs(recorder, upkeep, reader, guard).table())
+            looking = asyncio.create_task(upkeep.run())
+            try:
+                await recorder.run()
+            finally:
+                looking.cancel()
         except (StoreForeign, StoreWalRefused) as error:
             raise ServiceRefused(f"{settings.store_path}: {error}") from error
         finally:

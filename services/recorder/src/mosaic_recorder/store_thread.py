@@ -1,6 +1,7 @@
 """The store's writer in a thread of its own, so that heartbeats of the connection go on while SQLite works."""
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +38,8 @@ class StoreThread:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.committed_at = -math.inf
+        """Monotonic time of the newest commit."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._writer: Writer | None = None
 
@@ -50,7 +53,9 @@ class StoreThread:
         Raises:
             StoreWriteFailed: the cursor says how much of it is in the store.
         """
-        return await self._call(lambda: self._commit(arrivals, incarnation))
+        commits = await self._call(lambda: self._commit(arrivals, incarnation))
+        self.committed_at = time.monotonic()
+        return commits
 
     async def marks(self, run_ids: Sequence[str]) -> dict[str, list[SourceMark]]:
         """Marks of runs."""
@@ -60,14 +65,9 @@ class StoreThread:
         """Raise StoreReplaced when the file was deleted or exchanged; `close` and `open` then create it again."""
         await self._call(lambda: self._open_writer().check_in_place())
 
-    async def prune(self, run_id: str) -> int:
-        """Delete a run, between commits, and return the bytes freed."""
-        freed = 0
-        done = False
-        while not done:
-            step = await self._call(lambda: self._open_writer().prune_some(run_id))
-            freed, done = freed + step.freed_bytes, step.done
-        return freed
+    async def work(self, step: Callable[[Writer], T]) -> T:
+        """Do one short step of upkeep between two commits. Raises what `step` raises."""
+        return await self._call(lambda: step(self._open_writer()))
 
     async def close(self) -> None:
         """Finish what runs and close the store."""

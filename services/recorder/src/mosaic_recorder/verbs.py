@@ -1,5 +1,4 @@
-"""What other services and shippers may ask: `svc.recorder.committed`, `.episode`, `.status`, `.prune`,
-`.files`."""
+"""What other services and shippers may ask of the recorder."""
 
 import asyncio
 
@@ -12,11 +11,18 @@ from mosaic_contracts.services import (
     RecorderStatus,
     RunRequest,
 )
+from mosaic_contracts.store_upkeep import (
+    RunSpaces,
+    StoreSpace,
+    ThinRequest,
+    ThinResult,
+    WalCheckpoint,
+)
 from mosaic_contracts.stored_files import StoredFiles, StoredFilesRequest, StoredRunFiles
 from mosaic_recorder import VERSION
 from mosaic_recorder.disk import DiskGuard
 from mosaic_recorder.recorder import Recorder
-from mosaic_recorder.store_thread import StoreThread
+from mosaic_recorder.upkeep import Upkeep
 from mosaic_servicekit.bus import Verb
 from mosaic_servicekit.logging import get_log
 from mosaic_store import EpisodeNotStored, Reader, StoreError, StoreMissing
@@ -28,10 +34,10 @@ class Verbs:
     """Answers from the store and from what the recorder says of itself."""
 
     def __init__(
-        self, recorder: Recorder, store: StoreThread, reader: Reader, guard: DiskGuard
+        self, recorder: Recorder, upkeep: Upkeep, reader: Reader, guard: DiskGuard
     ) -> None:
         self._recorder = recorder
-        self._store = store
+        self._upkeep = upkeep
         self._reader = reader
         self._guard = guard
 
@@ -43,6 +49,8 @@ class Verbs:
             "status": (None, self.status),
             "prune": (RunRequest, self.prune),
             "files": (StoredFilesRequest, self.files),
+            "thin": (ThinRequest, self.thin),
+            "space": (None, self.space),
         }
 
     async def committed(self, request: CommittedRequest) -> Committed:
@@ -89,12 +97,13 @@ class Verbs:
             quarantined=await self._quarantined(),
             disk_free_bytes=self._guard.free,
             healed=now.healed,
+            store=await self._space(),
         )
 
     async def prune(self, request: RunRequest) -> Pruned:
         """Delete a run from the store; whether it still lives is for the scheduler to know."""
         try:
-            freed = await self._store.prune(request.run_id)
+            freed = await self._upkeep.prune(request.run_id)
         except StoreError as error:
             raise _unavailable(error) from error
         get_log().info("run.pruned", run_id=request.run_id, freed_bytes=freed)
@@ -109,6 +118,50 @@ class Verbs:
         except StoreError as error:
             raise _unavailable(error) from error
         return StoredFiles(runs=runs)
+
+    async def thin(self, request: ThinRequest) -> ThinResult:
+        """Remove steps of a run; that it has ended and all of it is stored is for the scheduler to know."""
+        try:
+            step = await self._upkeep.thin(request)
+            summary = await asyncio.to_thread(self._reader.summary, request.run_id)
+        except StoreError as error:
+            raise _unavailable(error) from error
+        if step.removed_steps:
+            get_log().info(
+                "run.thinned",
+                run_id=request.run_id,
+                every=request.every,
+                rule=request.rule,
+                removed_steps=step.removed_steps,
+                freed_bytes=step.freed_bytes,
+                done=step.done,
+            )
+        return ThinResult(
+            run_id=request.run_id,
+            removed_steps=step.removed_steps,
+            freed_bytes=step.freed_bytes,
+            kept_steps=summary.steps - summary.thinned_steps,
+            done=step.done,
+        )
+
+    async def space(self) -> RunSpaces:
+        """Room that runs take in the store."""
+        try:
+            runs = await asyncio.to_thread(self._reader.run_spaces)
+            store = await asyncio.to_thread(self._reader.space)
+        except StoreError as error:
+            raise _unavailable(error) from error
+        return RunSpaces(store=store.model_copy(update=self._newest_checkpoint()), runs=runs)
+
+    async def _space(self) -> StoreSpace | None:
+        try:
+            store = await asyncio.to_thread(self._reader.space)
+        except StoreMissing:
+            return None
+        return store.model_copy(update=self._newest_checkpoint())
+
+    def _newest_checkpoint(self) -> dict[str, WalCheckpoint | None]:
+        return {"checkpoint": self._upkeep.checkpoint}
 
     async def _quarantined(self) -> int:
         try:

@@ -7,7 +7,7 @@ import zstandard
 
 from mosaic_client.errors import AnswerInvalid
 from mosaic_contracts.cursor import parse_cursor
-from mosaic_contracts.merge import BatchSlice, merge_in_time
+from mosaic_contracts.merge import BatchSlice, merge_in_time, records_between
 from mosaic_contracts.stored import BatchPage
 from mosaic_contracts.wanted import WantedTypes
 from mosaic_contracts.wire import MAX_BATCH_BYTES, BatchInvalid, Record, decode_batch
@@ -54,15 +54,15 @@ def _read(pages: Iterable[BatchPage], spaces: dict[int, Spaces]) -> Iterator[Bat
         ends = parse_cursor(page.cursor)
         for frame in page.frames:
             try:
-                batch = decode_batch(unpack(frame, max_output_size=_MAX_RAW_BYTES))
+                raw = unpack(frame, max_output_size=_MAX_RAW_BYTES)
+                batch = decode_batch(raw, thinned=True)
             except (zstandard.ZstdError, BatchInvalid) as error:
                 raise AnswerInvalid(
                     "The stack sent a batch of events that this version cannot read "
                     f"({error}). Check that it has the same version (`./mosaic doctor`)."
                 ) from error
             key = (batch.attempt, batch.source)
-            first = max(0, position.get(key, 0) + 1 - batch.seq0)
-            end = ends.get(key, 0) + 1 - batch.seq0
-            if records := batch.records[first:end]:
+            first, last = position.get(key, 0) + 1, ends.get(key, 0)
+            if records := records_between(batch.records, first, last):
                 position[key] = records[-1].seq
                 yield BatchSlice(batch, records)
