@@ -291,7 +291,7 @@ def test_a_kill_at_any_step_leaves_a_consistent_store(path: Path, size: int) -> 
     while (place := _thin_and_kill(path, 1 + len(killed) % 5)) != "done":
         killed.append(place)
         _check_consistent(path)
-    assert {"in the transaction", "pages given back"} < set(killed)
+    assert {"in the transaction", "pages given back"} <= set(killed)
     with open_reader(path) as reader:
         assert repr(all_events(reader)) == repr(expected)
         assert reader.space().free_bytes == 0

@@ -21,17 +21,17 @@ from mosaic_store.prune import PruneStep
 from mosaic_store.reader import Reader, open_reader
 from mosaic_store.summaries import Phase, RunMarks
 from mosaic_store.thin import ThinStep
-from mosaic_store.writer import Checkpoint, StreamCursor, Writer, open_writer
+from mosaic_store.writer import LogCheckpoint, StreamCursor, Writer, open_writer
 
 __all__ = [
     "MAX_RAW_BYTES",
     "NO_FILES",
-    "Checkpoint",
     "CheckpointEntry",
     "CheckpointKey",
     "EpisodeNotStored",
     "KnownFile",
     "KnownFiles",
+    "LogCheckpoint",
     "MetricNotStored",
     "NewPoints",
     "Phase",

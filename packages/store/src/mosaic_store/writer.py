@@ -24,7 +24,7 @@ _PAGES_GIVEN_BACK = 500
 """Pages that one call moves to the front of the file: about 2 MB."""
 
 
-class Checkpoint(NamedTuple):
+class LogCheckpoint(NamedTuple):
     """What a checkpoint of the write-ahead log did, as SQLite says."""
 
     busy: bool
@@ -158,7 +158,7 @@ class Writer:
             self.give_back_pages()
         return step
 
-    def checkpoint(self, truncate: bool = False) -> Checkpoint:
+    def checkpoint(self, truncate: bool = False) -> LogCheckpoint:
         """Copy the write-ahead log into the file as far as readers let it. It waits for nobody.
 
         Args:
@@ -177,7 +177,7 @@ class Writer:
                 self._db.execute(f"PRAGMA busy_timeout = {wait_ms}")
         except sqlite3.Error as error:
             raise StoreWriteFailed(f"cannot write the log into {self.path}: {error}") from error
-        return Checkpoint(bool(row[0]), row[1], row[2])
+        return LogCheckpoint(bool(row[0]), row[1], row[2])
 
     def give_back_pages(self) -> bool:
         """Shrink the file by some free pages; True when there are no more, or the file cannot shrink.

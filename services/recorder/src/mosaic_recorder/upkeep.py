@@ -13,7 +13,7 @@ from typing import TypeVar
 from mosaic_contracts.store_upkeep import ThinRequest, WalCheckpoint
 from mosaic_recorder.store_thread import StoreThread
 from mosaic_servicekit.logging import get_log
-from mosaic_store import Checkpoint, StoreError, ThinStep, Writer
+from mosaic_store import LogCheckpoint, StoreError, ThinStep, Writer
 
 INTERVAL_S = 30.0
 """Between two looks at the log and at the free pages."""
@@ -91,7 +91,7 @@ class Upkeep:
             await asyncio.sleep(_REST * (ended - began))
         return result
 
-    def _note(self, done: Checkpoint) -> None:
+    def _note(self, done: LogCheckpoint) -> None:
         self.checkpoint = WalCheckpoint(
             at=datetime.now(UTC), busy=done.busy, frames=max(0, done.frames), done=max(0, done.done)
         )
