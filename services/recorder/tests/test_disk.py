@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import resource
 import subprocess
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from nats.js.errors import ServiceUnavailableError
 
 from mosaic_recorder.disk import DiskGuard, free_bytes
 from mosaic_recorder.errors import DiskReserveReached
@@ -21,7 +23,7 @@ from mosaic_recorder.testing import (
 )
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.testing import TestBroker
-from mosaic_store.testing import messages
+from mosaic_store.testing import Message, messages
 
 MIB = 2**20
 
@@ -139,6 +141,44 @@ async def test_a_broker_whose_disk_was_full_is_healed(small_disk: Path, tmp_path
         finally:
             recorder.kill()
             await bus.close()
+
+
+@pytest.mark.broker
+@pytest.mark.timeout(180)
+async def test_a_broker_on_a_low_disk_does_not_fill_it(small_disk: Path) -> None:
+    """While nothing is stored the stream takes half of the free bytes, then refuses: no write of the broker fails."""
+    with TestBroker(small_disk / "broker") as broker:
+        bus = Bus(broker.url, "test")
+        await bus.start()
+        await bus.connected.wait()
+        publisher = Publisher(bus)
+        await publisher.start()
+        reserve = str(24 * MIB)
+        recorder = RecorderProcess(small_disk, broker, MOSAIC_DISK_RESERVE_BYTES=reserve).start()
+        try:
+            await wait_status(bus, lambda status: status.accepting)
+            batches = list(messages(20_000, 100))
+            ballast = small_disk / "ballast"
+            ballast.write_bytes(bytes(free_bytes(small_disk) - 8 * MIB))
+            await wait_status(bus, lambda status: not status.accepting)
+            with pytest.raises(ServiceUnavailableError, match="maximum bytes exceeded"):
+                await _send_for_ever(publisher, batches)
+            assert free_bytes(small_disk) > 2 * MIB
+            ballast.unlink()
+            await asyncio.wait_for(publisher.ship(batches, patience_s=5.0), 120)
+            with recorder.reader() as reader:
+                check_values(reader, 20_000)
+            status = await wait_status(bus, lambda status: status.accepting)
+            assert status.healed == 0
+        finally:
+            recorder.kill()
+            await bus.close()
+
+
+async def _send_for_ever(publisher: Publisher, batches: list[Message]) -> None:
+    """Publish the same batches until the broker refuses one."""
+    for number in itertools.count():
+        await publisher.send(batches, f"{number}")
 
 
 def _fill(ballast: Path) -> None:

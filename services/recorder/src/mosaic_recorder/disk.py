@@ -31,17 +31,25 @@ class DiskGuard:
         self._measure = measure
         self._low = False
 
+    def room_for_stream(self) -> int | None:
+        """Look; bytes that the broker may still add to its stream while nothing is taken. None: there is no limit."""
+        self._look()
+        return self.free // 2 if self._low else None
+
     def check(self) -> None:
         """Look.
 
         Raises:
-            DiskLow: with the numbers and what to do.
+            DiskReserveReached: with the numbers and what to do.
         """
-        self.free = self._measure(self._folder)
-        limit = self._reserve * (_RESUME_FACTOR if self._low else 1)
-        self._low = self.free < limit
+        self._look()
         if self._low:
             raise DiskReserveReached(
                 f"disk low: {self.free // 2**20} MiB free at {self._folder}, {self._reserve // 2**20} MiB are"
                 " kept free (MOSAIC_DISK_RESERVE_BYTES); delete runs or make room, recording goes on by itself"
             )
+
+    def _look(self) -> None:
+        self.free = self._measure(self._folder)
+        limit = self._reserve * (_RESUME_FACTOR if self._low else 1)
+        self._low = self.free < limit

@@ -132,7 +132,7 @@ class Recorder:
 
     async def _session(self) -> None:
         cursor = await self._store.open()
-        state = await self._stream.ensure()
+        state = await self._stream.ensure(self._guard.room_for_stream())
         start = read_start(cursor, state)
         position = max(start.seq, state.first) - 1
         self._see(position, state)

@@ -72,18 +72,28 @@ class BrokerStream:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
-    async def ensure(self) -> StreamState:
-        """Make the stream, or put its configuration right, and say how it is."""
+    async def ensure(self, room_bytes: int | None = None) -> StreamState:
+        """Make the stream, or put its configuration right, and say how it is.
+
+        Args:
+            room_bytes: bytes that it may still grow by, as its disk has little space; None: up to its usual limit.
+                Beyond them it refuses messages, which wait in the outboxes. Without this limit the broker would fill
+                the disk, and after a write that failed it takes nothing until its stream is created again.
+        """
         jetstream = self._bus.jetstream()
         try:
             info = await jetstream.stream_info(subjects.EVENTS_STREAM)
         except NotFoundError:
             info = await jetstream.add_stream(stream_config())
             get_log().info("stream.created", name=subjects.EVENTS_STREAM)
-        wrong = differences(info.config)
+        max_bytes = MAX_BYTES
+        if room_bytes is not None:
+            now = info.config.max_bytes or MAX_BYTES
+            max_bytes = min(now if now > 0 else MAX_BYTES, info.state.bytes + room_bytes)
+        wrong = differences(info.config, max_bytes)
         if wrong:
             get_log().warning("stream.repaired", name=subjects.EVENTS_STREAM, wrong=wrong)
-            info = await self._repair(wrong)
+            info = await self._repair(wrong, max_bytes)
         return self._state(info)
 
     async def state(self) -> StreamState:
@@ -134,17 +144,17 @@ class BrokerStream:
         """Delete messages up to `last`, which must be in the store."""
         await self._bus.jetstream().purge_stream(subjects.EVENTS_STREAM, seq=last + 1)
 
-    async def _repair(self, wrong: dict[str, str]) -> StreamInfo:
+    async def _repair(self, wrong: dict[str, str], max_bytes: int) -> StreamInfo:
         jetstream = self._bus.jetstream()
         try:
-            return await jetstream.update_stream(stream_config())
+            return await jetstream.update_stream(stream_config(max_bytes))
         except APIError as error:
             if error.err_code != _CANNOT_CHANGE:
                 raise
             # Storage, retention, persist mode. Deleting loses nothing: outboxes are freed by us only.
             get_log().warning("stream.replaced", wrong=wrong, error=repr(error))
             await jetstream.delete_stream(subjects.EVENTS_STREAM)
-            return await jetstream.add_stream(stream_config())
+            return await jetstream.add_stream(stream_config(max_bytes))
 
     def _state(self, info: StreamInfo) -> StreamState:
         created = info.created.isoformat() if info.created else ""
@@ -152,7 +162,7 @@ class BrokerStream:
         return StreamState(created, server, info.state.first_seq, info.state.last_seq)
 
 
-def stream_config() -> StreamConfig:
+def stream_config(max_bytes: int = MAX_BYTES) -> StreamConfig:
     """The stream as docs/interfaces.md fixes it."""
     return StreamConfig(
         name=subjects.EVENTS_STREAM,
@@ -160,7 +170,7 @@ def stream_config() -> StreamConfig:
         retention=RetentionPolicy.LIMITS,
         storage=StorageType.FILE,
         discard=DiscardPolicy.NEW,
-        max_bytes=MAX_BYTES,
+        max_bytes=max_bytes,
         max_msgs=-1,
         max_age=0,
         duplicate_window=DUPLICATE_WINDOW_S,
@@ -168,9 +178,9 @@ def stream_config() -> StreamConfig:
     )
 
 
-def differences(config: StreamConfig) -> dict[str, str]:
+def differences(config: StreamConfig, max_bytes: int = MAX_BYTES) -> dict[str, str]:
     """What of a stream's configuration would lose or hold up events, as `is, not should`."""
-    wanted = stream_config()
+    wanted = stream_config(max_bytes)
     wrong = {
         name: f"{getattr(config, name)!r}, not {getattr(wanted, name)!r}"
         for name in (
