@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mosaic_cli.errors import HomeUnusable
 from mosaic_cli.stack import xmpp_wish as xmpp
-from mosaic_cli.stack.layout import Layout, disk_reserve_bytes
+from mosaic_cli.stack.layout import Layout, disk_low_bytes, disk_reserve_bytes
 from mosaic_cli.stack.lock import lock_holder
 from mosaic_cli.stack.lone_run import going_on_text, lone_runs, unknown_runs, unknown_text
 from mosaic_cli.stack.ports import clash, is_free
@@ -92,11 +92,14 @@ def _clock(_: Layout) -> list[Finding]:
 def _home(layout: Layout) -> list[Finding]:
     try:
         layout.prepare_home()
-        reserve = disk_reserve_bytes()
+        reserve, low = disk_reserve_bytes(), disk_low_bytes()
     except HomeUnusable as error:
         return [_blocking("data root", str(error))]
     free = shutil.disk_usage(layout.home).free
     words = f"{layout.home}: {size(free)} free"
+    if free < low:
+        waits = f"new trainings wait below {size(low)} (MOSAIC_DISK_LOW_BYTES)"
+        return [_warning("data root", f"{words}; {waits}. Make room.")]
     if free < max(COMFORTABLE_BYTES, 2 * reserve):
         return [_warning("data root", f"{words}; long runs may fill it. Make room.")]
     return [_ok("data root", words)]

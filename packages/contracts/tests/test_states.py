@@ -10,7 +10,7 @@ TABLE = {
     "queued": {"starting", "cancelled", "failed"},
     "starting": {"running", "stopping", "queued", *FINAL},
     "running": {"stopping", "queued", *FINAL},
-    "stopping": FINAL,
+    "stopping": {"queued", *FINAL},
     **{state: set[str]() for state in FINAL},
 }
 

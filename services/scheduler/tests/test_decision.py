@@ -78,6 +78,21 @@ REFUSED = AttemptStatus(AttemptPhase.REFUSED, detail="no such interpreter")
             LIMITED, Facts(ALIVE, start_age_s=11), Stop(EndCause.WALL_TIME), id="wall time"
         ),
         pytest.param(LIMITED, Facts(ALIVE, start_age_s=9), KEEP, id="within the wall time"),
+        pytest.param(
+            RUNNING,
+            Facts(ALIVE, disk_full="no space"),
+            Stop(EndCause.DISK_LOW, "no space"),
+            id="a disk that is nearly full",
+        ),
+        pytest.param(
+            RUNNING,
+            Facts(WORKER_GONE, disk_full="no space"),
+            KEEP,
+            id="a worker that has ended writes no more",
+        ),
+        pytest.param(
+            STOPPING, Facts(ALIVE, disk_full="no space"), Cancel(), id="it is stopped already"
+        ),
         pytest.param(STOPPING, Facts(ALIVE, stop_age_s=1), Cancel(), id="stop is passed on"),
         pytest.param(STOPPING, Facts(ALIVE, stop_age_s=66), Kill(), id="a runner that hangs"),
         pytest.param(

@@ -12,6 +12,8 @@ from tests.records import RUN_ID, make_record
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.database import Database
+from mosaic_scheduler.disk.level import SpaceLimits
+from mosaic_scheduler.disk.watch import VolumeWatch
 from mosaic_scheduler.errors import EngineUnavailable
 from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptStatus, Executor
 from mosaic_scheduler.reconcile.dispatch import Dispatcher
@@ -94,6 +96,7 @@ def _reconciler(store: RunStore, engine: _Away) -> Reconciler:
         drain=others,
         revocation=others,
         accounts=others,
+        volumes=VolumeWatch({}, SpaceLimits(0, 0)),
         wake=asyncio.Event(),
     )
 

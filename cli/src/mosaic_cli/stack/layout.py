@@ -15,6 +15,8 @@ _OWN_FOLDERS = ("stack", LOG_DIR, "secrets", "secrets/broker", "nats", "db")
 """What the services of a stack write, but for the runs."""
 DEFAULT_DISK_RESERVE_BYTES = 512 * 2**20
 """As the recorder's: below it nothing is accepted (docs/interfaces.md)."""
+_LOW_OF_RESERVE = 3
+"""As in the scheduler's settings."""
 
 
 class Layout(NamedTuple):
@@ -115,9 +117,23 @@ def disk_reserve_bytes(environ: Mapping[str, str] = os.environ) -> int:
     Raises:
         HomeUnusable: the variable is no number.
     """
-    text = environ.get("MOSAIC_DISK_RESERVE_BYTES")
+    return _bytes_of(environ, "MOSAIC_DISK_RESERVE_BYTES", DEFAULT_DISK_RESERVE_BYTES)
+
+
+def disk_low_bytes(environ: Mapping[str, str] = os.environ) -> int:
+    """Free bytes below which new trainings wait, as the scheduler reads them.
+
+    Raises:
+        HomeUnusable: a variable is no number.
+    """
+    default = _LOW_OF_RESERVE * disk_reserve_bytes(environ)
+    return _bytes_of(environ, "MOSAIC_DISK_LOW_BYTES", default)
+
+
+def _bytes_of(environ: Mapping[str, str], name: str, default: int) -> int:
+    text = environ.get(name)
     if not text:
-        return DEFAULT_DISK_RESERVE_BYTES
+        return default
     if not text.isdecimal():
-        raise HomeUnusable(f"MOSAIC_DISK_RESERVE_BYTES is {text!r}; it takes a number of bytes.")
+        raise HomeUnusable(f"{name} is {text!r}; it takes a number of bytes.")
     return int(text)

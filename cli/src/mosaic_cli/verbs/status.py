@@ -14,6 +14,7 @@ from mosaic_cli.output import emit, out, say
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lone_run import LoneRun, going_on_text, lone_runs, unknown_runs, unknown_text
 from mosaic_cli.target import is_elsewhere, open_stack
+from mosaic_cli.wording import size
 from mosaic_client import light, reading
 from mosaic_client.errors import ClientError
 
@@ -107,6 +108,12 @@ def _print_status(answer: light.StatusFields | None, reason: str) -> None:
         out.print(
             f"Runs: {scheduler.get('live', 0)} live, {scheduler.get('queued', 0)} queued; "
             f"{scheduler.get('cpu_in_use', 0)} of {scheduler.get('cpu_limit', 0)} cores given away"
+        )
+    for volume in scheduler.get("volumes", []):
+        level = "" if volume["level"] == "ok" else f", {volume['level']}"
+        free = f"{size(volume['free_bytes'])} of {size(volume['total_bytes'])}"
+        out.print(
+            f"Disk: {free} free at {volume['path']} ({volume['label']}){level}", soft_wrap=True
         )
     if recorder:
         out.print(

@@ -45,7 +45,8 @@ def fixes(run: RunView, end: RunEnd, arguments: Mapping[str, Any]) -> list[Fix]:
     """
     text = "\n".join([end.message, *end.last_lines])
     found: list[Fix] = []
-    if end.cause is EndCause.INTERRUPTED and run.summary is not None and run.summary.checkpoints:
+    is_interrupted = end.cause in (EndCause.INTERRUPTED, EndCause.DISK_LOW)
+    if is_interrupted and run.summary is not None and run.summary.checkpoints:
         found.append(Fix(tr("Resume"), resumes=True))
     if NO_CUDA.search(text):
         found += _on_the_cpu(run, arguments)

@@ -36,6 +36,7 @@ _TITLES = {
     EndCause.WORKER_NOT_READY: mark("The worker is not ready"),
     EndCause.COMPLETED: mark("Completed"),
     EndCause.INTERRUPTED: mark("Interrupted by a shutdown"),
+    EndCause.DISK_LOW: mark("Stopped before the disk was full"),
 }
 
 
@@ -195,6 +196,12 @@ def _advice(end: RunEnd, arguments: Mapping[str, Any]) -> list[str]:
                 tr(
                     "Everything up to its last step is kept. Resume goes on from its newest checkpoint, where its "
                     "algorithm takes one."
+                )
+            )
+        case EndCause.DISK_LOW:
+            found.append(
+                tr(
+                    "Free some space first. Resume goes on from its newest checkpoint, where its algorithm takes one."
                 )
             )
         case EndCause.WALL_TIME:

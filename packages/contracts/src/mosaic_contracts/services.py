@@ -12,6 +12,7 @@ from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import Problem
 from mosaic_contracts.runs import Progress, RunRecord, SourceMark
 from mosaic_contracts.stack import StackProxies
+from mosaic_contracts.storage_reports import StorageVolume
 from mosaic_contracts.store_upkeep import StoreSpace
 from mosaic_contracts.worker import Finding, WorkerDescription, WorkerManifest
 
@@ -272,6 +273,8 @@ class SchedulerStatus(PeerModel):
     """Seconds that the broker's clock is ahead of the scheduler's; negative if behind; None: not measured yet."""
     started_at: datetime | None = None
     """Time at which this scheduler's process started, by which a restart is noticed; None: an older scheduler."""
+    volumes: list[StorageVolume] = Field(default_factory=list)
+    """Volumes that the stack uses, the one of MOSAIC_HOME first."""
 
 
 class CommittedRequest(PeerModel):

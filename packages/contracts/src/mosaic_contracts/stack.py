@@ -4,6 +4,7 @@ from pydantic import Field
 
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.stack_files import (
+    BROKER_DIR,
     BROKER_LOG,
     IMPORTS_DIR,
     LOG_DIR,
@@ -17,6 +18,7 @@ from mosaic_contracts.stack_files import (
 )
 
 __all__ = [
+    "BROKER_DIR",
     "BROKER_LOG",
     "IMPORTS_DIR",
     "LOG_DIR",

@@ -18,6 +18,8 @@ LOG_DIR = "logs"
 """Logs of the embedded stack, one file a service."""
 BROKER_LOG = f"{LOG_DIR}/broker.log"
 BROKER_SECRETS = "secrets/broker"
+BROKER_DIR = "nats"
+"""Folder of the broker: its configuration and what its streams hold."""
 BROKER_CONFIG = "nats/config/nats.conf"
 SERVICE_REFUSED = 78
 """Exit code of a service that cannot work until a user changes something (EX_CONFIG of sysexits.h)."""

@@ -16,8 +16,8 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
     TIMED_OUT = "timed_out"
     INTERRUPTED = "interrupted"
-    """Something outside MOSAIC stopped the run: a shutdown of the machine or the engine, a power cut, `docker
-    stop`."""
+    """Something that no user of MOSAIC asked for stopped the run: a shutdown of the machine or the engine, a power cut,
+    `docker stop`, a disk that was nearly full."""
 
     @property
     def is_final(self) -> bool:
@@ -47,6 +47,8 @@ class EndCause(StrEnum):
     COMPLETED = "completed"
     STOPPED_BY_USER = "stopped_by_user"
     INTERRUPTED = "interrupted"
+    DISK_LOW = "disk_low"
+    """MOSAIC asked the run to stop before its disk was full."""
     WALL_TIME = "wall_time"
     START_DEADLINE = "start_deadline"
     EXIT_CODE = "exit_code"
@@ -87,6 +89,7 @@ _NEXT: dict[RunState, frozenset[RunState]] = {
     # started again where its spec says so.
     RunState.STARTING: frozenset({RunState.RUNNING, RunState.STOPPING, RunState.QUEUED}) | _FINAL,
     RunState.RUNNING: frozenset({RunState.STOPPING, RunState.QUEUED}) | _FINAL,
-    RunState.STOPPING: _FINAL,
+    # Back to queued: the disk guard stopped it, and its spec says that it continues.
+    RunState.STOPPING: frozenset({RunState.QUEUED}) | _FINAL,
     **{state: frozenset[RunState]() for state in _FINAL},
 }

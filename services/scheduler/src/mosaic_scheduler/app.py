@@ -1,11 +1,13 @@
 """Puts the parts of the scheduler together."""
 
 import asyncio
+import tempfile
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mosaic_contracts.stack import RUNS_DIR, SCHEDULER_DB
+from mosaic_contracts.stack import BROKER_DIR, RUNS_DIR, SCHEDULER_DB, TELEMETRY_DB
 from mosaic_scheduler.admission.admission import Admission
 from mosaic_scheduler.admission.context import ContextSource
 from mosaic_scheduler.admission.copies import RunCopies
@@ -25,6 +27,9 @@ from mosaic_scheduler.api.runs import RunQueries
 from mosaic_scheduler.credentials.renewal import CredentialRenewal
 from mosaic_scheduler.credentials.revocation import CredentialRevocation
 from mosaic_scheduler.database import Database
+from mosaic_scheduler.disk.level import SpaceLimits
+from mosaic_scheduler.disk.volume import VolumeUse
+from mosaic_scheduler.disk.watch import VolumeWatch
 from mosaic_scheduler.errors import DatabaseUnavailable, EngineUnavailable
 from mosaic_scheduler.events.announcement import ProgressAnnouncer, RunAnnouncer
 from mosaic_scheduler.events.drain import TelemetryDrain
@@ -91,6 +96,7 @@ class SchedulerApp:
         executor, workers, asker = _engine_of(settings)
         self._executor = executor
         executor.on_change(reconcile.set)
+        self._volumes = _volume_watch(settings)
         store = RunStore(database)
         heartbeats = HeartbeatTracker()
         views = RunViews(heartbeats)
@@ -145,6 +151,7 @@ class SchedulerApp:
             drain=self._drain,
             revocation=self._revocation,
             accounts=self._accounts,
+            volumes=self._volumes,
             wake=reconcile,
         )
         self._files = FileReporter(
@@ -191,6 +198,7 @@ class SchedulerApp:
                 dispatcher,
                 views,
                 self._broker_clock,
+                self._volumes,
             ),
             admission,
             RunCopies(store, admission),
@@ -229,6 +237,7 @@ class SchedulerApp:
             # All else works without the engine; the reconciler tries again before it starts anything.
             get_log().warning("engine.away", error=str(error))
         await self._imports.sweep()
+        await self._volumes.look()
         await self._bus.start()
         await self._listener.subscribe()
         await self._bus.serve("scheduler", self._verbs)
@@ -240,6 +249,7 @@ class SchedulerApp:
             "file_reports": self._files.run,
             "file_digests": self._files.run_digests,
             "machine": self._machine.run,
+            "volumes": self._volumes.run,
             "gpus": self._gpu_watch.run,
             "xmpp": self._accounts.run,
             "progress": self._progress.run,
@@ -278,6 +288,21 @@ def _engine_of(
     )
     docker = DockerExecutor(settings.home, settings.cores, engine)
     return docker, ImageWorker, ImageAsker(engine)
+
+
+def _volume_watch(settings: SchedulerSettings) -> VolumeWatch:
+    home = settings.home
+    places = {
+        VolumeUse.HOME: home,
+        VolumeUse.RUNS: home / RUNS_DIR,
+        VolumeUse.STORE: (home / TELEMETRY_DB).parent,
+        VolumeUse.BROKER: home / BROKER_DIR,
+    }
+    if settings.placement == "process":
+        # A container has its temporary files in memory, and its environment in its image.
+        places[VolumeUse.TEMPORARY] = Path(tempfile.gettempdir())
+        places[VolumeUse.ENVIRONMENTS] = settings.venvs_folder
+    return VolumeWatch(places, SpaceLimits(settings.low_bytes, settings.critical_bytes))
 
 
 def _machine_watch(

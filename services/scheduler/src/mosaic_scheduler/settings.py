@@ -2,14 +2,18 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, SecretStr, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 
 from mosaic_contracts.dashboards import DASHBOARD_IDLE_S
 from mosaic_contracts.tracking import WANDB_SERVER, is_proxy
 from mosaic_scheduler.proxy import Proxies, standard
 from mosaic_servicekit.settings import ServiceSettings, default_if_empty
+
+_LOW_OF_RESERVE = 3
+_CRITICAL_OF_RESERVE = 1.5
+"""Between this and the reserve, which the recorder never fills, workers save their last checkpoints."""
 
 
 class SchedulerSettings(ServiceSettings):
@@ -21,6 +25,11 @@ class SchedulerSettings(ServiceSettings):
     """Environments, `<room>/bin/python`; default `var/venvs` of the checkout."""
     cpu_limit: Annotated[int, Field(ge=1)] | None = None
     """Cores the queue may give away; default all that this process may use."""
+
+    disk_low_bytes: Annotated[int, Field(ge=0)] | None = None
+    """Free bytes below which new runs wait; default: three times `disk_reserve_bytes`."""
+    disk_critical_bytes: Annotated[int, Field(ge=0)] | None = None
+    """Free bytes below which runs are asked to stop; default: one and a half times `disk_reserve_bytes`."""
 
     gpu_share_limit: Annotated[int, Field(ge=1, le=64)] = 4
     """Runs with `gpu_memory_mb` that one GPU takes at most."""
@@ -51,7 +60,9 @@ class SchedulerSettings(ServiceSettings):
     """Named volume that holds MOSAIC_HOME; default: it is a folder of the engine's host."""
 
     @field_validator(
-        "cpu_limit", "gpu_share_limit", "dashboard_idle_s", "wandb_base_url", mode="before"
+        *("cpu_limit", "disk_low_bytes", "disk_critical_bytes"),
+        *("gpu_share_limit", "dashboard_idle_s", "wandb_base_url"),
+        mode="before",
     )
     @classmethod
     def _empty_is_unset_too(cls, value: object, info: ValidationInfo) -> object:
@@ -69,6 +80,29 @@ class SchedulerSettings(ServiceSettings):
         if address and not is_proxy(address):
             raise ValueError("must be http://HOST:PORT, with NAME:PASSWORD@ before HOST or not")
         return value if address else None
+
+    @model_validator(mode="after")
+    def _low_comes_first(self) -> Self:
+        if self.low_bytes < self.critical_bytes:
+            raise ValueError(
+                f"MOSAIC_DISK_LOW_BYTES ({self.low_bytes}) is below MOSAIC_DISK_CRITICAL_BYTES "
+                f"({self.critical_bytes}): new runs have to wait before those that go on stop. Raise the first."
+            )
+        return self
+
+    @property
+    def low_bytes(self) -> int:
+        """Free bytes below which new runs wait."""
+        if self.disk_low_bytes is not None:
+            return self.disk_low_bytes
+        return self.disk_reserve_bytes * _LOW_OF_RESERVE
+
+    @property
+    def critical_bytes(self) -> int:
+        """Free bytes below which runs are asked to stop."""
+        if self.disk_critical_bytes is not None:
+            return self.disk_critical_bytes
+        return int(self.disk_reserve_bytes * _CRITICAL_OF_RESERVE)
 
     @property
     def proxies(self) -> Proxies:

@@ -43,7 +43,12 @@ class Health:
         """`status`, and what is worth knowing although new runs can be started and recorded."""
         (status, scheduler), lost = await asyncio.gather(self._look(), self._lost_findings())
         clocks = clock_text(scheduler.broker_ahead_s) if scheduler is not None else None
-        status.findings += [*([clocks] if clocks is not None else []), *lost]
+        volumes = [volume.message for volume in scheduler.volumes] if scheduler else []
+        status.findings += [
+            *filter(None, volumes),
+            *([clocks] if clocks is not None else []),
+            *lost,
+        ]
         return status
 
     async def status(self) -> StackStatus:
@@ -128,8 +133,8 @@ class Health:
         if free >= self._reserve_bytes:
             return []
         return [
-            f"Disk low: {free >> 20} MiB free below {self._home}, "
-            f"{self._reserve_bytes >> 20} MiB are kept. Delete runs or make room."
+            f"Disk full: {free >> 20} MiB are free below {self._home}, and {self._reserve_bytes >> 20} MiB are kept "
+            "(MOSAIC_DISK_RESERVE_BYTES). Nothing is recorded and no run is accepted until there is room."
         ]
 
 

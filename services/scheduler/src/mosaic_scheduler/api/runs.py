@@ -13,6 +13,7 @@ from mosaic_contracts.services import (
 )
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.database import Database
+from mosaic_scheduler.disk.watch import VolumeWatch
 from mosaic_scheduler.reconcile.dispatch import Dispatcher
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs import outbox
@@ -40,6 +41,7 @@ class RunQueries:
         dispatcher: Dispatcher,
         views: RunViews,
         broker_clock: BrokerClock,
+        volumes: VolumeWatch,
     ) -> None:
         self._settings = settings
         self._database = database
@@ -48,6 +50,7 @@ class RunQueries:
         self._dispatcher = dispatcher
         self._views = views
         self._broker_clock = broker_clock
+        self._volumes = volumes
         self._started_at = datetime.now(UTC)
 
     def verbs(self) -> dict[str, Verb]:
@@ -76,7 +79,7 @@ class RunQueries:
         """Ask a run to stop, in whatever state it is. Asked again, or after its end, it changes nothing."""
         for _ in range(_STOP_TRIES):
             record = await self._store.require(request.run_id)
-            if record.state.is_final or record.state is RunState.STOPPING:
+            if record.state.is_final or _is_stopping(record):
                 return self._views.view(record)
             changed = await self._reconciler.request_stop(record, EndCause.STOPPED_BY_USER)
             if changed is not None:
@@ -96,4 +99,10 @@ class RunQueries:
             proxies=self._settings.proxies.shown(),
             broker_ahead_s=self._broker_clock.ahead_s,
             started_at=self._started_at,
+            volumes=[volume.shown() for volume in self._volumes.volumes],
         )
+
+
+def _is_stopping(record: RunRecord) -> bool:
+    """Whether a stop changes nothing more. A run that stops for the disk may continue later, unless a user stops it."""
+    return record.state is RunState.STOPPING and record.stop_requested is not EndCause.DISK_LOW

@@ -41,6 +41,8 @@ class Facts:
     """The machine was booted since the attempt began."""
     unwatched: bool = False
     """It began under an earlier scheduler, and this one never saw it alive."""
+    disk_full: str | None = None
+    """Why it must stop before its disk is full, as a note; None: there is space enough."""
 
 
 class Action:
@@ -81,6 +83,8 @@ class Stop(Action):
     """Ask it to stop, for this cause."""
 
     cause: EndCause
+    note: str = ""
+    """What the run's notes say of it."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,7 @@ def _is_killed_sweep(record: RunRecord, end: EndRun) -> bool:
 def _decide_absent(record: RunRecord) -> Action:
     if record.stop_requested is not None:
         state, end = outcome.outcome_from_stop(record, None)
-        return EndRun(state, end, telemetry_pending=False)
+        return _or_restart(record, EndRun(state, end, telemetry_pending=False))
     if record.state is RunState.STARTING:
         return LaunchAttempt()
     # It ran, and now there is no trace of it: somebody deleted its folder.
@@ -190,7 +194,7 @@ def _decide_refused(record: RunRecord, facts: Facts) -> Action:
     if may_retry:
         return Requeue(facts.status.detail)
     state, end = outcome.outcome_from_failed_launch(record, facts.status.detail)
-    return EndRun(state, end, telemetry_pending=False, sweep=True)
+    return _or_restart(record, EndRun(state, end, telemetry_pending=False, sweep=True))
 
 
 def _decide_ended(record: RunRecord, facts: Facts) -> Action:
@@ -232,6 +236,8 @@ def _decide_alive(record: RunRecord, facts: Facts) -> Action:
         return MarkRunning()
     if facts.status.report is not None:
         return KEEP  # the worker has ended, and what is left is being sent
+    if facts.disk_full is not None:
+        return Stop(EndCause.DISK_LOW, facts.disk_full)
     if record.state is RunState.STARTING and facts.start_age_s > record.spec.start_deadline_s:
         return Stop(EndCause.START_DEADLINE)
     if record.spec.wall_time_s is not None and facts.start_age_s > record.spec.wall_time_s:

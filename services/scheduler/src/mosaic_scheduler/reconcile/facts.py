@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from mosaic_contracts.clock import ClockReading, seconds_between
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import RunState
+from mosaic_scheduler.disk.watch import VolumeWatch
 from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptStatus
 from mosaic_scheduler.reconcile.decision import Facts
 from mosaic_scheduler.runs.end_time import EndTime, end_now, end_of_report, end_of_trace
@@ -29,8 +30,9 @@ class _Watch:
 class FactSource:
     """Remembers when each run was first and last seen, and gathers its facts."""
 
-    def __init__(self, heartbeats: HeartbeatTracker) -> None:
+    def __init__(self, heartbeats: HeartbeatTracker, volumes: VolumeWatch) -> None:
         self._heartbeats = heartbeats
+        self._volumes = volumes
         self._watches: dict[str, _Watch] = {}
         self._began = present().clock
 
@@ -56,6 +58,7 @@ class FactSource:
             silence_s=self._heartbeats.silence_s(record.run_id, record.attempt),
             rebooted=_was_booted(record.started_clock, self._began),
             unwatched=watch.alive is None and _is_earlier(record.started_clock, self._began),
+            disk_full=self._volumes.stop_reason(record.spec.kind),
         )
 
     def start_age_s(self, record: RunRecord) -> float:

@@ -10,6 +10,7 @@ from mosaic_contracts.runs import Resumption, RunRecord
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.credentials.revocation import CredentialRevocation
+from mosaic_scheduler.disk.watch import VolumeWatch
 from mosaic_scheduler.errors import (
     EngineUnavailable,
     LaunchFailed,
@@ -82,12 +83,14 @@ class Reconciler:
     drain: TelemetryDrain
     revocation: CredentialRevocation
     accounts: RunAccounts
+    volumes: VolumeWatch
     wake: asyncio.Event
     """Set by whatever may change a run."""
     _facts: FactSource = field(init=False)
 
     def __post_init__(self) -> None:
-        self._facts = FactSource(self.heartbeats)
+        self._facts = FactSource(self.heartbeats, self.volumes)
+        self.volumes.on_change(self.wake.set)
 
     async def run(self) -> None:
         """Reconcile for ever."""
@@ -158,8 +161,8 @@ class Reconciler:
                 )
             case decision.MarkUnresponsive(unresponsive):
                 await self._write(record, unresponsive=unresponsive)
-            case decision.Stop(cause):
-                await self._stop(record, cause)
+            case decision.Stop(cause, note):
+                await self._stop(record, cause, note)
             case decision.Cancel():
                 await self.executor.cancel(ref)
             case decision.Kill():
@@ -187,8 +190,12 @@ class Reconciler:
         self.wake.set()
         return changed
 
-    async def _stop(self, record: RunRecord, cause: EndCause) -> RunRecord | None:
-        changed = await self._write(record, state=RunState.STOPPING, stop_requested=cause)
+    async def _stop(self, record: RunRecord, cause: EndCause, note: str = "") -> RunRecord | None:
+        """Ask a run with processes to stop. A user's stop takes the place of one that is under way for the disk."""
+        notes = [*record.notes, f"attempt {record.attempt}: {note}"] if note else record.notes
+        changed = await self._write(
+            record, state=RunState.STOPPING, stop_requested=cause, notes=notes
+        )
         if changed is not None:
             try:
                 await self.executor.cancel(AttemptRef(record.run_id, record.attempt))
@@ -258,6 +265,7 @@ class Reconciler:
             image=None,
             progress=None,
             unresponsive=False,
+            stop_requested=None,
             notes=[*record.notes, *notes],
         )
         if queued is None:
@@ -347,7 +355,10 @@ class Reconciler:
             await self.takeover.ensure()
             if waiting:
                 await self.executor.ready()
-            unready = await self.records.look(run.record for run in waiting)
+            unready = {
+                **await self.records.look(run.record for run in waiting),
+                **self._without_space(waiting),
+            }
             plan = await self.dispatcher.plan(await self.store.unfinished(), waiting, unready)
         except EngineUnavailable as error:
             # They wait with the reason: an engine that is restarted must not cost a night's queue.
@@ -356,6 +367,13 @@ class Reconciler:
         await self._show_places(waiting, plan.places)
         for start in plan.starts:
             await self._start(start)
+
+    def _without_space(self, waiting: Sequence[StoredRun]) -> dict[str, str]:
+        """For each run that waits for free space, the reason."""
+        reasons = {
+            run.record.run_id: self.volumes.waiting_reason(run.record.spec.kind) for run in waiting
+        }
+        return {run_id: reason for run_id, reason in reasons.items() if reason is not None}
 
     async def _show_places(
         self, waiting: Sequence[StoredRun], places: Sequence[QueuePlace]

@@ -20,6 +20,10 @@ _STOPS = {
         "The worker recorded nothing before the start deadline (start_deadline_s); "
         "its log says how far it got.",
     ),
+    EndCause.DISK_LOW: (
+        RunState.INTERRUPTED,
+        "Interrupted: the disk was nearly full, so MOSAIC stopped the run before it was.",
+    ),
 }
 
 _SHELL_SIGNAL_BASE = 128
@@ -56,7 +60,10 @@ def outcome_from_stop(record: RunRecord, report: ExitReport | None) -> RunOutcom
     if record.stop_requested is None:
         raise ValueError(f"{record.run_id} was not asked to stop")
     state, message = _STOPS[record.stop_requested]
-    return state, _end(record.stop_requested, message + _how_it_stopped(record, report), report)
+    message += _how_it_stopped(record, report)
+    if record.stop_requested is EndCause.DISK_LOW:
+        message += _when_there_is_room(record)
+    return state, _end(record.stop_requested, message, report)
 
 
 def _how_it_stopped(record: RunRecord, report: ExitReport | None) -> str:
@@ -144,6 +151,12 @@ def _outcome_from_outside_stop(
         return RunState.CANCELLED, _end(EndCause.STOPPED_BY_USER, message + how, report)
     message = f"Interrupted: {_INTERRUPTIONS[outside]}{how or _UNSAVED}{_next_step(record)}"
     return RunState.INTERRUPTED, _end(EndCause.INTERRUPTED, message, report)
+
+
+def _when_there_is_room(record: RunRecord) -> str:
+    if record.spec.restart is RestartPolicy.ON_INTERRUPT:
+        return " It continues when there is room."
+    return f" Free some space (`./mosaic disk`).{_next_step(record)}"
 
 
 def _next_step(record: RunRecord) -> str:
