@@ -1,4 +1,5 @@
 """CPU time of a sorted run list in the scheduler: the brief one that the gateway asks for, against whole records.
+And of searches: the first one, which reads all records, and later ones by what they look at.
 
     var/venvs/scheduler/bin/python benchmarks/run_list.py [RUNS]
 
@@ -21,6 +22,13 @@ from mosaic_scheduler.runs import selection
 from mosaic_scheduler.runs.store import RunStore
 
 RUNS = 10_000
+DEFAULTS = {f"parameter_{number}": number / 3 for number in range(25)}
+SEARCHES = {
+    "state": "state:failed",
+    "three_terms": "lr>=1e-3 state:succeeded tag:ablation",
+    "pattern": "env:CartPole* -tag:old",
+    "text": "ppo__3",
+}
 LINES = ["a line of what the script printed, as long as they are " * 2] * 20
 
 
@@ -32,7 +40,14 @@ def row(number: int) -> tuple[object, ...]:
         {
             "run_id": run_id,
             "name": f"CartPole-v1__ppo__{number % 7}__{number}",
-            "spec": {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1"},
+            "spec": {
+                "worker": "cleanrl",
+                "algorithm": "ppo",
+                "environment": "CartPole-v1",
+                "parameters": {"learning_rate": 10 ** -(number % 5)},
+            },
+            "defaults": DEFAULTS,
+            "tags": ["ablation"] if number % 2 else ["old"],
             "state": "succeeded",
             "revision": 5,
             "created_at": minute,
@@ -54,6 +69,12 @@ async def brief(store: RunStore, value: str | None) -> list[RunIds]:
         pages.append(await store.select_brief(wanted, value))
         before = pages[-1].run_ids[-1]
     return pages
+
+
+async def search(store: RunStore, text: str) -> int:
+    """A page of 100 records that a search finds."""
+    wanted = selection.selection(ListRequest(search=text), 100)
+    return len(await store.select(wanted))
 
 
 async def whole(store: RunStore, runs: int) -> None:
@@ -88,6 +109,10 @@ async def main(runs: int) -> None:
         started_ms, _ = await measured(lambda: brief(store, "started_at"))
         ids_ms, _ = await measured(lambda: brief(store, None))
         whole_ms, _ = await measured(lambda: whole(store, runs))
+        first_ms, _ = await measured(lambda: search(store, SEARCHES["state"]))
+        found = {}
+        for name, text in SEARCHES.items():
+            found[name], _ = await measured(lambda text=text: search(store, text))
         told = {
             "runs": sum(len(page.run_ids) for page in pages),
             "ids_ms": ids_ms,
@@ -95,6 +120,8 @@ async def main(runs: int) -> None:
             "ids_and_starts_ms": started_ms,
             "largest_message_bytes": max(len(page.model_dump_json()) for page in pages),
             "whole_records_ms": whole_ms,
+            "first_search_ms": first_ms,
+            "searches_ms": found,
         }
         print(json.dumps(told))
         await database.close()

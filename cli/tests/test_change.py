@@ -175,7 +175,16 @@ def test_ps_shows_what_a_person_gave(mosaic: Mosaic, answers: Answers) -> None:
     """A run's own name, its tags and that it is held are in the list."""
     spec = RUN["spec"] | {"name": "baseline"}
     answers["/api/v1/runs"] = {
-        "runs": [RUN | {"spec": spec, "tags": ["a", "b"], "state": "queued", "held": True}]
+        "runs": [
+            RUN
+            | {
+                "name": "baseline",
+                "spec": spec,
+                "tags": ["a", "b"],
+                "state": "queued",
+                "held": True,
+            }
+        ]
     }
     out = mosaic("ps")[1]
     for words in ("baseline: ppo CartPole-v1", "a, b", "queued, held"):
@@ -310,3 +319,23 @@ def test_a_stack_elsewhere_is_named_by_options(
         monkeypatch.delenv("MOSAIC_TOKEN_FILE", raising=False)
         assert mosaic(*words)[0] == 0
         assert answers.asked[-1].token == "theirs"
+
+
+def test_ps_sends_a_search(mosaic: Mosaic, answers: Answers) -> None:
+    """The words of a search reach the stack as one text."""
+    assert mosaic("ps", "lr>=1e-3 state:failed", "tag:a")[0] == 0
+    assert answers.last("GET").query["q"] == ["lr>=1e-3 state:failed tag:a"]
+
+
+def test_ps_marks_the_wrong_word_of_a_search(mosaic: Mosaic, answers: Answers) -> None:
+    """What cannot be read is not sent; what only the stack knows to be wrong is shown in the same way."""
+    asked = len(answers.asked)
+    code, _, err = mosaic("ps", "tag:a best>high")
+    assert (code, len(answers.asked)) == (2, asked)
+    assert "tag:a best>high\n      ^^^^^^^^^\n" in err
+    place = {"where": "q", "message": "there is no key or parameter 'rl'.", "start": 6, "end": 10}
+    refusal = {"status": 422, "code": "request_invalid", "title": "No", "fields": [place]}
+    answers["/api/v1/runs"] = refusal
+    code, _, err = mosaic("ps", "tag:a rl>1")
+    assert code == 2
+    assert "tag:a rl>1\n      ^^^^\n" in err

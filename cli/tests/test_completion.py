@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.gateway_double import RUN_ID, Answers, Mosaic
+from tests.gateway_double import RUN, RUN_ID, Answers, Mosaic
 
-from mosaic_cli.completion import complete_run, complete_worker
+from mosaic_cli.completion import complete_run, complete_search, complete_worker
 from mosaic_cli.verbs.completion import SCRIPTS, Shell
 
 # As the shell calls the function: the words so far, and the one that the cursor is in.
@@ -53,6 +53,20 @@ def test_verbs_options_and_values_are_completed(tab: Tab, answers: Answers) -> N
     assert tab("replay", "last", "--episode", "") == ["best", "worst", "median", "last"]
     assert tab("show", "") == ["last", RUN_ID]
     assert tab("run", "-f", "spec") == [], "a path is the shell's own to complete"
+
+
+def test_a_search_is_completed(tab: Tab, answers: Answers) -> None:
+    """Keys and values of a search, also where bash takes a word apart at its colon, and within quotes."""
+    spec = RUN["spec"] | {"environment": "CartPole-v1", "parameters": {"learning_rate": 0.1}}
+    answers["/api/v1/runs"] = {"runs": [RUN | {"spec": spec, "tags": ["two words", "old"]}]}
+    assert tab("ps", "sta") == ["state:"]
+    assert tab("ps", "lea") == ["learning_rate>"]
+    assert tab("ps", "state", ":", "fa") == ["failed"]
+    assert tab("ps", "state:fa") == ["state:failed"]
+    assert tab("ps", "-state:fa") == [], "an option is completed"
+    assert tab("ps", "env", ":", "") == ["CartPole-v1"]
+    assert tab("ps", "tag", ":") == ["old", '"two', 'words"']
+    assert complete_search([], "best>1 -tag:ol") == ["best>1 -tag:old"]
 
 
 def test_without_a_stack_nothing_is_said(

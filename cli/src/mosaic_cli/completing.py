@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from mosaic_cli.verb_shape import BETWEEN, FLAG, RUN, WORKER, Words
+from mosaic_cli.verb_shape import BETWEEN, FLAG, RUN, SEARCH, WORKER, Words
 from mosaic_cli.verb_words import GLOBAL, WORDS
 
 COMPLETE_VARIABLE = "_MOSAIC_COMPLETE"
@@ -57,6 +57,10 @@ def complete(before: list[str], word: str) -> list[str]:
     if line.words.verbs and not line.arguments:
         return [verb for verb in line.words.verbs if verb.startswith(word)]
     kinds = line.words.arguments
+    if kinds == (SEARCH,):
+        from mosaic_cli.completion import complete_search
+
+        return complete_search(before, word)
     if line.arguments < len(kinds):
         return _values(kinds[line.arguments], word)
     return _values(kinds[-1], word) if kinds and line.words.endless else []

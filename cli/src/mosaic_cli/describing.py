@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from mosaic_cli.episode_choice import WORDS
 from mosaic_cli.program import add_entry, global_options
-from mosaic_cli.verb_shape import ANY, BETWEEN, FLAG, RUN, WORKER, Words
+from mosaic_cli.verb_shape import ANY, BETWEEN, FLAG, RUN, SEARCH, WORKER, Words
 from mosaic_cli.verb_table import ENTRIES
 
 TARGET = Path(__file__).with_name("verb_words.py")
@@ -21,6 +21,7 @@ _KINDS = {
     "before": RUN,
     "after": RUN,
     "worker": WORKER,
+    "search": SEARCH,
 }
 """What is completed, by the name of a parameter."""
 _HELP = ("--help", "-h")

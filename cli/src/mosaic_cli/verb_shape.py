@@ -8,7 +8,7 @@ FLAG = ""
 """An option without a value."""
 ANY = "any"
 """A value that cannot be completed here; a shell may offer files."""
-RUN, WORKER = "run", "worker"
+RUN, WORKER, SEARCH = "run", "worker", "search"
 BETWEEN = "|"
 """A kind that begins with it holds the words that a value may be: `|json|yaml`."""
 

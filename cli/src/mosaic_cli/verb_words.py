@@ -87,6 +87,8 @@ WORDS: dict[str, Words] = {
             "--worker=worker --algorithm=any -a=any --environment=any -e=any "
             "--kind=|train|evaluate|play|sweep|replay|dashboard|sync|import --tag=any -t=any "
         ),
+        arguments=("search",),
+        endless=True,
     ),
     "show": Words(
         "Show one run: state and cause, figures, telemetry, where its files lie.",

@@ -44,6 +44,8 @@ LONG = SHORT.model_copy(
         "summary": runs.RunSummary(run_id=RUN_ID, best_return=math.nan, mean_return=-math.inf),
         "tags": ["t"],
         "held": True,
+        "group": runs.GroupPlace(group_id=RUN_ID, name="g", place=3),
+        "defaults": {"gamma": 0.9},
         "sps": math.inf,
     }
 )
@@ -94,6 +96,7 @@ PAIRS: list[tuple[type[light.Light], type[BaseModel]]] = [
     *((kind, type(model)) for kind, model in SAMPLES),
     (light.SpecFields, RunSpec),
     (light.StartFields, BranchPoint),
+    (light.GroupPlaceFields, runs.GroupPlace),
     (light.EndFields, runs.RunEnd),
     (light.ProgressFields, runs.Progress),
     (light.SummaryFields, runs.RunSummary),

@@ -31,6 +31,7 @@ from mosaic_contracts.machine import GpuState, MachineHistory
 from mosaic_contracts.manifest import FileReport, ReportedFile
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.run_search import facts_of, parse_search
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import (
     CloneOrder,
@@ -107,7 +108,14 @@ def _fits(record: RunRecord, request: ListRequest) -> bool:
         and (not request.run_ids or record.run_id in request.run_ids)
         and set(request.tags or ()) <= set(record.tags)
         and (record.deleted_at is not None) == request.deleted
+        and _is_found(record, request.search)
     )
+
+
+def _is_found(record: RunRecord, text: str) -> bool:
+    facts = facts_of(record.model_dump(mode="json"))
+    search = parse_search(text).of_record.with_parameters(facts.parameters, strict=False)
+    return search.record_test(time.time())(facts)
 
 
 class Peers:

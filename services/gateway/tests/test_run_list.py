@@ -9,7 +9,14 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic_contracts.wire import ENCODING_ZSTD, BatchHead, Episode, encode_record, join_batch
+from mosaic_contracts.wire import (
+    ENCODING_ZSTD,
+    BatchHead,
+    Episode,
+    Metric,
+    encode_record,
+    join_batch,
+)
 from mosaic_gateway.runs.query import (
     Order,
     RunSortKey,
@@ -139,6 +146,71 @@ async def test_filters_reach_the_scheduler(gateway: Any, peers: Any, record: Any
         assert await all_numbers(gateway, deleted="true", sort=sort) == [2]
     assert await all_numbers(gateway, tag=["a", "b"]) == [1]
     assert await all_numbers(gateway, tag=["a", "z"]) == []
+
+
+def metric_of(run_id: str, name: str, *values: float) -> Message:
+    """Values of a metric."""
+    head = BatchHead(run_id, 1, "worker", 100, len(values))
+    records = [
+        encode_record(Metric(100 + place, 0, name, place, value))
+        for place, value in enumerate(values)
+    ]
+    raw = join_batch(head, 0, b"".join(records))
+    return Message(head, zstandard.compress(raw, 1), ENCODING_ZSTD)
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [
+        ("best>0", [7, 4, 3, 0]),
+        ("best>0 tag:odd", [7, 3]),
+        ("tag:odd", [7, 5, 3, 1]),
+        ("-best>0", [8, 6, 5, 2, 1]),
+        ("lr>=0.4", [5, 4]),
+        ("m.entropy>0.5", [0]),
+        ("m.entropy.best>=2", [3, 0]),
+        ("m.losses/entropy.mean<1", [3]),
+        ("steps>4", [7, 6, 4, 3, 2, 1, 0]),
+        ("algo:ppo state:running last:5", [7, 3, 0]),
+    ],
+)
+async def test_a_search_finds_runs_by_record_and_store(
+    gateway: Any, peers: Any, record: Any, search: str, found: list[int]
+) -> None:
+    """Terms about returns, steps and metrics are looked up in the store, in every order and page by page."""
+    for number in range(9):
+        more = {"tags": ["odd"] if number % 2 else [], "defaults": {"learning_rate": number / 10}}
+        more["defaults"] = more["defaults"] if number < 6 else {}
+        peers.records[run_id_of(number)] = record(run_id_of(number), **more)
+    await peers.commit([episode_of(run_id_of(n), value) for n, value in RETURNS.items()])
+    await peers.commit([metric_of(run_id_of(0), "losses/entropy", 0.0, 2.0, 1.0)])
+    await peers.commit([metric_of(run_id_of(3), "losses/entropy", 2.0, -4.0, math.nan)])
+    peers.committed |= {run_id_of(n) for n in RETURNS}
+    assert await all_numbers(gateway, q=search) == found
+    assert await all_numbers(gateway, q=search, limit=2) == found
+    assert await all_numbers(gateway, q=search, order="asc", limit=1) == found[::-1]
+    assert sorted(await all_numbers(gateway, q=search, sort="best_return", limit=2)) == found[::-1]
+
+
+@pytest.mark.parametrize(
+    ("search", "start", "end", "words"),
+    [
+        ("tag:a best>high", 6, 15, "'high' is no number"),
+        ("m.nothing>1", 0, 11, "no run has a metric 'nothing'"),
+        ("x m.entropy>1", 2, 13, "several metrics end so: eval/entropy, losses/entropy"),
+    ],
+)
+async def test_the_error_of_a_search_points_at_the_word(
+    gateway: Any, peers: Any, record: Any, search: str, start: int, end: int, words: str
+) -> None:
+    peers.records[run_id_of(0)] = record(run_id_of(0))
+    await peers.commit([metric_of(run_id_of(0), "losses/entropy", 1.0)])
+    await peers.commit([metric_of(run_id_of(1), "eval/entropy", 1.0)])
+    reply = await gateway.get("/runs", params={"q": search})
+    assert (reply.status_code, reply.json()["code"]) == (422, "request_invalid")
+    (field,) = reply.json()["fields"]
+    assert (field["where"], field["start"], field["end"]) == ("q", start, end)
+    assert words in reply.json()["detail"]
 
 
 async def test_what_makes_no_sense_is_refused(gateway: Any, peers: Any) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.records import RUN_ID, make_record
 
 from mosaic_contracts import wire
+from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import ListRequest
 from mosaic_contracts.states import RunState
@@ -251,6 +252,32 @@ async def test_a_long_list_is_told_briefly_page_by_page(
     assert json.loads(origin.values[0] or "") == known
     bare = await store.select_brief(selection.selection(ListRequest(), 1), None)
     assert (bare.values, bare.cut) == (None, True)
+
+
+async def test_a_search_selects_records_and_ids(store: RunStore) -> None:
+    """A search sees each run as it is now: a new one, one with other tags, and none that was deleted for good."""
+    ids = [f"01ARZ3NDEKTSV4RRFFQ69G5F{n:02d}" for n in range(4)]
+    for n, run_id in enumerate(ids):
+        record = make_record(run_id=run_id, tags=["even"] if n % 2 == 0 else [], defaults={"lr": n})
+        await store.insert(record, f"nonce {n}")
+
+    async def found(text: str, limit: int = 10) -> list[str]:
+        wanted = selection.selection(ListRequest(search=text), limit)
+        records = [record.run_id for record in await store.select(wanted)]
+        brief = await store.select_brief(wanted, "name")
+        assert brief.run_ids[:limit] == records
+        return records
+
+    assert await found("tag:even lr<3") == [ids[2], ids[0]]
+    assert await found("tag:even lr<3", limit=1) == [ids[2]]
+    changed = await store.work(
+        ids[1], lambda _connection, record: record.model_copy(update={"tags": ["even"]})
+    )
+    assert changed is not None
+    assert await found("tag:even lr<3") == [ids[2], ids[1], ids[0]]
+    assert await found("tag:even best>5") == [ids[2], ids[1], ids[0]]  # the gateway has the returns
+    with pytest.raises(ProblemError, match="there is no key or parameter 'rl'"):
+        await found("tag:even rl<3")
 
 
 async def test_a_brief_list_opens_no_record(database: Database) -> None:

@@ -14,6 +14,7 @@ _BASH = r"""_mosaic() {
   while IFS= read -r line; do
     COMPREPLY+=("$line")
   done < <(COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD _MOSAIC_COMPLETE=complete_bash "$1" 2>/dev/null)
+  if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *[:\>] ]]; then compopt -o nospace 2>/dev/null; fi
 }
 complete -o default -F _mosaic mosaic
 """
@@ -22,7 +23,8 @@ _mosaic() {
   local -a found
   local -x COMP_WORDS="${words[*]}" COMP_CWORD=$((CURRENT - 1)) _MOSAIC_COMPLETE=complete_bash
   found=(${(f)"$("${words[1]}" 2>/dev/null)"})
-  if (( ${#found} )); then compadd -- $found; else _files; fi
+  if (( ${#found} == 1 )) && [[ $found[1] == *[:\>] ]]; then compadd -S '' -- $found
+  elif (( ${#found} )); then compadd -- $found; else _files; fi
 }
 (( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
 compdef _mosaic mosaic

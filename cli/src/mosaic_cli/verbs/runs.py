@@ -17,6 +17,7 @@ from mosaic_cli.errors import ValueRefused
 from mosaic_cli.exit_code import ExitCode, code_of_state
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.reference import find_run, no_runs_text
+from mosaic_cli.searching import marking, search_of
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.summary import print_summary
 from mosaic_cli.target import open_client, open_stack
@@ -26,7 +27,6 @@ from mosaic_cli.wording import (
     STATE_STYLE,
     age,
     best_text,
-    named,
     one_line,
     run_duration,
     short_ids,
@@ -36,12 +36,14 @@ from mosaic_client import light, reading
 from mosaic_client.call import QueryValue
 from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts.choices import RunKind
+from mosaic_contracts.run_names import distinct_names
 from mosaic_contracts.states import RunState
 from mosaic_contracts.tracking_words import TRACKING_RUN, TRACKING_UPLOAD
 
 if TYPE_CHECKING:
     from mosaic_cli.wording import AnyRun
 
+_NO_MATCH = "No run matches. `./mosaic ps` lists all; `--deleted` those that were deleted."
 _MOST_BRANCHES = 20
 """Branches that `show` lists."""
 
@@ -130,6 +132,15 @@ class Filters:
 
 def ps(
     filters: Filters,
+    search: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SEARCH]...",
+            help="Terms that the runs must fulfil, e.g. 'lr>=1e-3 best>400 state:failed -tag:old' "
+            "(quote them; docs/search.md lists the words).",
+            show_default=False,
+        ),
+    ] = None,
     sort: Annotated[
         SortKey, typer.Option(metavar="KEY", help=f"What to sort by: {', '.join(SortKey)}.")
     ] = SortKey.CREATED,
@@ -141,8 +152,11 @@ def ps(
     json: option.Json = False,
 ) -> None:
     """List runs, newest first. A filter with several values matches any of them; tags must all match."""
-    with open_stack() as stack:
+    text = search_of(search)
+    with open_stack() as stack, marking(text):
         chosen = filters.chosen(stack)
+        if text:
+            chosen["q"] = text
         order = "asc" if ascending else "desc"
         page = min(limit + 1, reading.PAGE)  # one more than is shown: are there more?
         shown = {**chosen, "trials": False} if filters.hides_trials else chosen
@@ -154,9 +168,11 @@ def ps(
         emit(runs)
         return
     if not runs:
-        say("No run is like this." if chosen else no_runs_text())
+        say(_NO_MATCH if chosen else no_runs_text())
         return
     out.print(runs_table(runs, now))
+    if common := _in_common(runs):
+        say(common)
     if any(run.summary and run.summary.is_sample for run in runs):
         say(SAMPLE_NOTE)
     if filters.hides_trials and any(run.spec.kind == RunKind.SWEEP for run in runs):
@@ -312,10 +328,11 @@ def runs_table(runs: Sequence["AnyRun"], now: datetime) -> Table:
     tagged = any(run.tags for run in runs)
     if tagged:
         table.add_column("TAGS", overflow="ellipsis", no_wrap=True)
-    for run, short in zip(runs, short_ids([run.run_id for run in runs]), strict=True):
+    ids = short_ids([run.run_id for run in runs])
+    for run, short, name in zip(runs, ids, distinct_names(runs), strict=True):
         table.add_row(
             short,
-            Text(named(run)),
+            Text(one_line(name)),
             _state(run),
             steps_text(run),
             best_text(run),
@@ -324,6 +341,14 @@ def runs_table(runs: Sequence["AnyRun"], now: datetime) -> Table:
             *([Text(", ".join(run.tags))] if tagged else []),
         )
     return table
+
+
+def _in_common(runs: Sequence["AnyRun"]) -> str:
+    """What is left out of the names because it is the same in all runs."""
+    environments = {run.spec.environment for run in runs}
+    if len(runs) < 2 or len(environments) > 1:
+        return ""
+    return f"All in {one_line(environments.pop())}."
 
 
 def _state(run: "AnyRun") -> Text:

@@ -110,6 +110,14 @@ class SummaryFields(Light):
         return self.episodes_played > self.episodes
 
 
+class GroupPlaceFields(Light):
+    """As in `mosaic_contracts.runs.GroupPlace`."""
+
+    group_id: str
+    name: str
+    place: int
+
+
 class RunFields(Light):
     """As in `mosaic_contracts.runs.RunView`."""
 
@@ -137,6 +145,9 @@ class RunFields(Light):
     note: str = ""
     priority: int = 0
     held: bool = False
+    group: GroupPlaceFields | None = None
+    trial: str | None = None
+    defaults: dict[str, bool | int | float | str | None] = {}
     deleted_at: datetime | None = None
     summary: SummaryFields | None = None
     sps: float | None = None

@@ -4,8 +4,9 @@ from typing import Any
 
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problem_codes import ProblemCode
+from mosaic_contracts.run_search import SearchError
 
-__all__ = ["Problem", "ProblemCode", "ProblemError"]
+__all__ = ["Problem", "ProblemCode", "ProblemError", "search_problem"]
 
 
 class Problem(PeerModel):
@@ -37,3 +38,23 @@ class ProblemError(Exception):
     def __init__(self, problem: Problem) -> None:
         super().__init__(f"{problem.title}. {problem.detail}".strip())
         self.problem = problem
+
+
+def search_problem(error: SearchError) -> ProblemError:
+    """Return the problem of a search of the run list that cannot be understood.
+
+    Args:
+        error: what is wrong with it.
+
+    Returns:
+        An error whose `fields` name the positions of the wrong word, so that a client can mark it.
+    """
+    place = {"where": "q", "message": error.reason, "start": error.start, "end": error.end}
+    return ProblemError(
+        Problem(
+            code=ProblemCode.REQUEST_INVALID,
+            title="The search cannot be understood",
+            detail=f"{error}",
+            fields=[place],
+        )
+    )

@@ -61,6 +61,17 @@ class Resumption(PeerModel):
     """Environment steps of the whole run that were done at this checkpoint; the attempt counts its own from 0."""
 
 
+class GroupPlace(PeerModel):
+    """The place of a run in a group (`mosaic_contracts.groups`)."""
+
+    group_id: str
+    name: str
+    """Name of the group."""
+    place: int
+    """Number of its combination of seed, environment and parameters, from 0. If several runs have one number, the
+    newest counts: it is another try."""
+
+
 class RunRecord(PeerModel):
     """A run as the scheduler stores it."""
 
@@ -122,6 +133,11 @@ class RunRecord(PeerModel):
     """Whether the user keeps all of its files, whatever its storage profile says."""
     storage_profile: str | None = None
     """Storage profile that says which of its files are kept; None: the default one."""
+    group: GroupPlace | None = None
+    """Its place in the group that it was started with; None: it was started alone, or by a sweep (`trial`)."""
+    defaults: dict[str, ParameterValue] = Field(default_factory=dict)
+    """Parameters that the spec does not give, with the values that the worker's description had when the run was
+    submitted. Empty: the worker names none, or an older scheduler took the run."""
     deleted_at: AwareDatetime | None = None
     """Time at which the user archived the run. It is hidden, and deleted after a day (see `restore`)."""
 

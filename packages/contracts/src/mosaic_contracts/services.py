@@ -206,9 +206,15 @@ class ListRequest(PeerModel):
     """Tags that a run must all have."""
     text: str | None = None
     """Text to find in name, id, note or tag, in any case."""
+    search: str = ""
+    """Terms of `mosaic_contracts.run_search`; those that need the store are left out."""
     parent: str | None = None
+    group: str | None = None
+    """Id of a group whose runs to list."""
     trials: bool = True
     """Whether to list runs of trials, too."""
+    members: bool = True
+    """Whether to list runs of groups, too."""
     run_ids: list[str] | None = None
     """Ids of the runs to list."""
     deleted: bool = False

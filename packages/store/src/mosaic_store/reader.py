@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +13,7 @@ from mosaic_contracts.builtin_values import event_to_builtin
 from mosaic_contracts.cursor import format_cursor, parse_cursor
 from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.replays import EpisodeEvents
+from mosaic_contracts.run_search import MetricFigures
 from mosaic_contracts.runs import (
     ArtifactRow,
     Curve,
@@ -47,6 +48,7 @@ from mosaic_store.episode_page import (
 from mosaic_store.event_page import MAX_PAGE_EVENTS, read_page
 from mosaic_store.manifest import KnownFiles, read_known_files
 from mosaic_store.marks import read_marks
+from mosaic_store.metric_figures import MetricFigureReader
 from mosaic_store.new_points import NewPoints, read_new_points
 from mosaic_store.pool import ReadPool
 from mosaic_store.space import read_run_spaces, read_space
@@ -88,6 +90,7 @@ class Reader:
         self._pool = ReadPool(self._path, timeout_s)
         self._spaces: dict[tuple[str, int], Spaces] = {}
         self._spaces_lock = threading.Lock()
+        self._figures = MetricFigureReader()
 
     def close(self) -> None:
         """Close the connections."""
@@ -256,6 +259,18 @@ class Reader:
         """Metrics of a run with their newest points, by name."""
         with self._pool.lend() as db:
             return read_metric_names(db, run_id)
+
+    def known_metrics(self, *, newest: bool) -> list[str]:
+        """Names of metrics: of the newest runs, or of all, which takes longer."""
+        with self._pool.lend() as db:
+            return self._figures.names(db, newest=newest)
+
+    def metric_figures(
+        self, name: str, run_ids: Container[str], *, only_last: bool
+    ) -> dict[str, MetricFigures]:
+        """Figures of a metric by run; runs without it are left out. `only_last`: the newest value is enough."""
+        with self._pool.lend() as db:
+            return self._figures.read(db, name, run_ids, only_last=only_last)
 
     def curve(
         self,

@@ -43,6 +43,12 @@ class RunFilter(TypedDict, total=False):
     tag: OneOrMore
     text: str
     """Text to find in name, id, note or tag, in any case."""
+    q: str
+    """A search, e.g. `"lr>=1e-3 best>400 state:failed -tag:old"` (`mosaic_contracts.run_search`)."""
+    group: str
+    """Id of the group whose runs to list, or of the sweep."""
+    members: bool
+    """Whether to list runs of groups, too; by default they are."""
     parent: str
     """Id of the parent run."""
     trials: bool

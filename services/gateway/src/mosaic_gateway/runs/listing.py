@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from mosaic_contracts.ids import parse_run_id
+from mosaic_contracts.run_search import RunSearch
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import ListRequest, RunRecords, RunValue
 from mosaic_gateway.errors import cursor_invalid
@@ -21,6 +22,7 @@ from mosaic_gateway.runs.query import (
     parse_position,
     position_of,
 )
+from mosaic_gateway.runs.search import read_search, search_store
 from mosaic_store import RunMarks
 
 _OF_RECORD: dict[RunSortKey, tuple[RunValue, Callable[[str], Value]]] = {
@@ -69,11 +71,18 @@ class Listing:
         Raises:
             ProblemError: `cursor_invalid`; the source or the store does not answer.
         """
+        search = read_search(query.q).of_store
+        found = await self._found(query, search) if search else None
         if query.sort is not RunSortKey.CREATED:
-            return await self._by_value(query)
-        if query.order is Order.DESCENDING:
+            return await self._by_value(query, found)
+        if query.order is Order.DESCENDING and found is None:
             return await self._newest_first(query)
-        return await self._oldest_first(query)
+        return await self._by_age(query, found)
+
+    async def _found(self, query: RunQuery, search: RunSearch) -> set[str]:
+        """Ids of the runs that fulfil the terms of a search, those that need the store included."""
+        ids = await self._source.run_ids(query.request(1))
+        return await self._history.read(lambda reader: search_store(reader, search, ids), set())
 
     async def _newest_first(self, query: RunQuery) -> tuple[list[RunRecord], str | None]:
         found = await self._source.records(query.request(query.limit + 1, _id_of(query)))
@@ -81,17 +90,28 @@ class Listing:
         more = found.cut or len(found.runs) > query.limit
         return records, records[-1].run_id if more and records else None
 
-    async def _oldest_first(self, query: RunQuery) -> tuple[list[RunRecord], str | None]:
-        after = _id_of(query) or ""
-        ids = sorted(await self._source.run_ids(query.request(1)))
-        rest = [run_id for run_id in ids if run_id > after]
+    async def _by_age(
+        self, query: RunQuery, found: set[str] | None
+    ) -> tuple[list[RunRecord], str | None]:
+        ids = await self._source.run_ids(query.request(1)) if found is None else found
+        last, is_descending = _id_of(query), query.order is Order.DESCENDING
+        rest = [
+            run_id
+            for run_id in sorted(ids, reverse=is_descending)
+            if last is None or (run_id < last if is_descending else run_id > last)
+        ]
         chosen = rest[: query.limit]
         more = len(rest) > query.limit
         records = await records_of(self._source, chosen, deleted=query.deleted)
         return records, chosen[-1] if more else None
 
-    async def _by_value(self, query: RunQuery) -> tuple[list[RunRecord], str | None]:
-        positions = arrange(await self._positions(query), query.order)
+    async def _by_value(
+        self, query: RunQuery, found: set[str] | None
+    ) -> tuple[list[RunRecord], str | None]:
+        positions = await self._positions(query)
+        if found is not None:
+            positions = [position for position in positions if position.run_id in found]
+        positions = arrange(positions, query.order)
         if query.cursor:
             last = _read_position(query.cursor, query.sort, query.order)
             positions = [

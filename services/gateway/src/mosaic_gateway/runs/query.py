@@ -15,6 +15,7 @@ from pydantic import Field, StringConstraints
 
 from mosaic_contracts.ids import RunIdField, WorkerIdField, parse_run_id
 from mosaic_contracts.models import UserModel
+from mosaic_contracts.run_search import MAX_SEARCH
 from mosaic_contracts.services import ListRequest
 from mosaic_contracts.spec import Name, RunKind, Tag
 from mosaic_contracts.states import RunState
@@ -63,6 +64,12 @@ class RunQuery(UserModel):
     tag: list[Tag] | None = None
     text: Annotated[str, StringConstraints(max_length=200)] | None = None
     """Part of name, id, note or tag, whatever its case."""
+    q: Annotated[str, StringConstraints(max_length=MAX_SEARCH)] = ""
+    """A search, e.g. `lr>=1e-3 best>400 state:failed tag:ablation -tag:old` (docs/search.md)."""
+    group: RunIdField | None = None
+    """Only runs of this group or, of a sweep, of its trials."""
+    members: bool = True
+    """Whether runs of groups are listed, too; false: see `GET /groups` for them."""
     parent: RunIdField | None = None
     trials: bool = True
     """Whether runs of trials are listed, too; false: the sweep alone."""
@@ -84,6 +91,9 @@ class RunQuery(UserModel):
             kinds=[kind.value for kind in self.kind or _LISTED_KINDS],
             tags=self.tag or None,
             text=self.text or None,
+            search=self.q,
+            group=self.group,
+            members=self.members,
             parent=self.parent,
             trials=self.trials,
             deleted=self.deleted,

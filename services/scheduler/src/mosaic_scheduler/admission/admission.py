@@ -24,6 +24,7 @@ from mosaic_scheduler.admission.context import (
     machine_memory_mb,
     parse_spec,
 )
+from mosaic_scheduler.admission.default_values import default_values
 from mosaic_scheduler.admission.fields import check_fields
 from mosaic_scheduler.admission.plan import (
     check_consent,
@@ -265,6 +266,7 @@ def _new_record(
         priority=spec.priority,
         held=spec.hold,
         storage_profile=spec.storage_profile,
+        defaults=default_values(spec, description),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import BRIEF_PAGE, ListRequest, RunIds
+from mosaic_scheduler.runs.search_index import SearchIndex
 
 _ONE_OF = {
     "states": "state",
@@ -29,11 +30,20 @@ _TAGS = (
     " EXCEPT SELECT value FROM json_each(record, '$.tags'))"
 )
 """The run has all the tags that were asked for."""
+_IN_GROUP = (
+    "(json_extract(record, '$.group.group_id') = {group} OR json_extract(record, '$.trial') IS NOT NULL"
+    " AND json_extract(record, '$.spec.parent') = {group})"
+)
+"""A sweep is the group of the runs of its trials."""
 _TEXT = (
     "(instr(folded(run_id), ?1) OR instr(folded(json_extract(record, '$.name')), ?1)"
     " OR instr(folded(json_extract(record, '$.note')), ?1)"
     " OR EXISTS (SELECT 1 FROM json_each(record, '$.tags') WHERE instr(folded(value), ?1)))"
 )
+
+
+_ALL = -1
+"""No limit, as SQLite writes it."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,8 @@ class RunSelection:
     where: str
     values: tuple[object, ...]
     limit: int
+    search: str = ""
+    """What is looked for among the runs that fit the condition."""
 
 
 def selection(request: ListRequest, limit: int) -> RunSelection:
@@ -62,32 +74,59 @@ def selection(request: ListRequest, limit: int) -> RunSelection:
         parts.append(_TAGS.format(tags=f"?{len(values)}"))
     if not request.trials:
         parts.append("json_extract(record, '$.trial') IS NULL")
+    if not request.members:
+        parts.append("json_extract(record, '$.group') IS NULL")
+    if request.group is not None:
+        values.append(request.group)
+        place = f"?{len(values)}"
+        parts.append(_IN_GROUP.format(group=place))
     if request.parent is not None:
         values.append(request.parent)
         parts.append(f"json_extract(record, '$.spec.parent') = ?{len(values)}")
     if request.before is not None:
         values.append(request.before)
         parts.append(f"run_id < ?{len(values)}")
-    return RunSelection(" AND ".join(parts), tuple(values), limit)
+    return RunSelection(" AND ".join(parts), tuple(values), limit, request.search)
 
 
-def records(connection: sqlite3.Connection, wanted: RunSelection) -> list[RunRecord]:
-    """Runs that fit, newest first."""
+def records(
+    connection: sqlite3.Connection, wanted: RunSelection, index: SearchIndex
+) -> list[RunRecord]:
+    """Runs that fit, newest first.
+
+    Raises:
+        ProblemError: the search cannot be understood.
+    """
+    if wanted.search:
+        marks = [(row[0], row[1]) for row in _rows(connection, "run_id, revision", wanted, _ALL)]
+        found = json.dumps(index.select(connection, wanted.search, marks)[: wanted.limit])
+        condition = "run_id IN (SELECT value FROM json_each(?1))"
+        wanted = RunSelection(condition, (found,), wanted.limit)
     rows = _rows(connection, "record", wanted, wanted.limit)
     return [RunRecord.model_validate_json(record) for (record,) in rows]
 
 
-def brief(connection: sqlite3.Connection, wanted: RunSelection, value: str | None) -> RunIds:
+def brief(
+    connection: sqlite3.Connection, wanted: RunSelection, value: str | None, index: SearchIndex
+) -> RunIds:
     """Ids of up to BRIEF_PAGE runs that fit, newest first, each with a value of its record if one is named.
 
     No record is read as a whole: of ten thousand runs that alone would take seconds.
+
+    Raises:
+        ProblemError: the search cannot be understood.
     """
-    what = "run_id" if value is None else f"run_id, json_extract(record, {_VALUES[value]})"
-    rows = _rows(connection, what, wanted, BRIEF_PAGE + 1)
+    revision = ", revision" if wanted.search else ", 0"  # only a search needs to open the rows
+    what = "" if value is None else f", json_extract(record, {_VALUES[value]})"
+    limit = _ALL if wanted.search else BRIEF_PAGE + 1
+    rows = _rows(connection, f"run_id{revision}{what}", wanted, limit)
+    if wanted.search:
+        found = set(index.select(connection, wanted.search, ((row[0], row[1]) for row in rows)))
+        rows = [row for row in rows if row[0] in found]
     page = rows[:BRIEF_PAGE]
     return RunIds(
         run_ids=[row[0] for row in page],
-        values=None if value is None else [row[1] for row in page],
+        values=None if value is None else [row[2] for row in page],
         cut=len(rows) > BRIEF_PAGE,
     )
 

@@ -17,6 +17,7 @@ from mosaic_scheduler.runs import file_reports, idempotency, outbox, selection, 
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.outbox import RunFact
 from mosaic_scheduler.runs.parsed import ParsedRuns, StoredRun, select
+from mosaic_scheduler.runs.search_index import SearchIndex
 from mosaic_servicekit.logging import get_log
 
 
@@ -28,6 +29,7 @@ class RunStore:
         """Set when a run has ended. The loop that waits for it clears it."""
         self._database = database
         self._parsed = ParsedRuns()
+        self._index = SearchIndex()
 
     async def insert(
         self, record: RunRecord, nonce: str, key: IdempotencyKey | None = None
@@ -85,12 +87,12 @@ class RunStore:
         return await self._database.call(_beginning_with, beginning, limit)
 
     async def select(self, wanted: selection.RunSelection) -> list[RunRecord]:
-        """Runs that fit, newest first."""
-        return await self._database.call(selection.records, wanted)
+        """Runs that fit, newest first. Raises ProblemError: the search cannot be understood."""
+        return await self._database.call(selection.records, wanted, self._index)
 
     async def select_brief(self, wanted: selection.RunSelection, value: str | None) -> RunIds:
-        """Ids of runs that fit, newest first, and what the list is sorted by."""
-        return await self._database.call(selection.brief, wanted, value)
+        """Ids of runs that fit, newest first, and what the list is sorted by. Raises as `select` does."""
+        return await self._database.call(selection.brief, wanted, value, self._index)
 
     async def continued_by(self, sweep: str) -> str | None:
         """Id of the newest sweep that goes on with this one."""

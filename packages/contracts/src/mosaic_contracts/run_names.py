@@ -1,0 +1,224 @@
+"""Short names of runs by what sets them apart among those in sight: `ppo lr=0.001 · seed 1`. Pure, without pydantic."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from mosaic_contracts.choices import RunKind
+from mosaic_contracts.run_search import parameter_text, short_parameter
+
+MAX_PARAMETERS = 4
+"""Parameters in a name. More of them make a name that nobody reads; the rest is counted."""
+_MAX_VALUE = 24
+"""Characters of a value."""
+_SHORTEST_ID = 10
+_KINDS = {
+    RunKind.EVALUATE: "evaluation",
+    RunKind.PLAY: "play",
+    RunKind.REPLAY: "replay",
+    RunKind.SWEEP: "sweep",
+    RunKind.IMPORT: "import",
+}
+_ABSENT = "default"
+"""Shown for a value that is not known: the run takes the default of its algorithm."""
+
+
+class NamedSpec(Protocol):
+    """The part of a spec that names are made from."""
+
+    @property
+    def worker(self) -> str: ...
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def environment(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def steps(self) -> int | None: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def parameters(self) -> Mapping[str, Any]: ...
+
+
+class NamedRun(Protocol):
+    """The part of a run that names are made from; a RunView or any other form of one."""
+
+    @property
+    def run_id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def spec(self) -> NamedSpec: ...
+    @property
+    def defaults(self) -> Mapping[str, Any]: ...
+    @property
+    def tags(self) -> Sequence[str]: ...
+
+
+def distinct_names(runs: Sequence[NamedRun], *, seeds: bool = True) -> list[str]:
+    """Name each run by what sets it apart from the others.
+
+    Args:
+        runs: the runs that are shown together.
+        seeds: whether the seed is a part of the names. False: runs that differ in nothing else get equal names, as
+            the title of their mean.
+
+    Returns:
+        A name for each run, in their order. With seeds they are all different: runs that were started alike have
+        the beginning of their ids. A single run has algorithm, environment and seed.
+    """
+    if not runs:
+        return []
+    if len(runs) == 1:
+        run, head = runs[0], _head(runs[0])
+        own = [] if run.spec.algorithm in head.split() else [f"{head}:"]
+        words = [*own, run.spec.algorithm if own else head, run.spec.environment]
+        return [_joined(words, [f"seed {run.spec.seed}"] if seeds else [])]
+    spelled = [_Parts(run) for run in runs]
+    _add_differing(spelled, lambda run: run.spec.algorithm)
+    _add_differing(spelled, lambda run: run.spec.worker)
+    _add_differing(spelled, lambda run: run.spec.environment)
+    _add_parameters(spelled)
+    if len({run.spec.seed for run in runs}) > 1 and seeds:
+        for parts in spelled:
+            parts.after.append(f"seed {parts.run.spec.seed}")
+    _tell_apart(spelled, lambda run: ", ".join(run.tags))
+    if seeds:
+        _add_ids(spelled)
+    return [parts.text for parts in spelled]
+
+
+def differing_parameters(runs: Sequence[NamedRun]) -> list[str]:
+    """Names of parameters that are not equal in all runs.
+
+    Args:
+        runs: the runs that are shown together.
+
+    Returns:
+        The names, in the order in which the first run that has each gives them; those that some user gave come
+        first.
+    """
+    names = dict.fromkeys(name for run in runs for name in (*run.spec.parameters, *run.defaults))
+    given = {name for run in runs for name in run.spec.parameters}
+    different = [name for name in names if _differs(runs, name, name in given)]
+    return sorted(different, key=lambda name: name not in given)
+
+
+def _differs(runs: Sequence[NamedRun], name: str, is_given: bool) -> bool:
+    """Whether a parameter has several values: in all runs if some user gave it, else in the runs of one algorithm.
+
+    Defaults of two algorithms say nothing. A value that some of these runs do not know at all (an older version)
+    differs in none.
+    """
+    if is_given:
+        return len({_value_of(run, name) for run in runs}) > 1
+    values: dict[tuple[str, str], set[str | None]] = {}
+    for run in runs:
+        value = _value_of(run, name) if _has(run, name) else None
+        values.setdefault((run.spec.worker, run.spec.algorithm), set()).add(value)
+    return any(len(found) > 1 and None not in found for found in values.values())
+
+
+class _Parts:
+    """The words of one name."""
+
+    def __init__(self, run: NamedRun) -> None:
+        self.run = run
+        self.words = [_head(run)]
+        self.after: list[str] = []
+
+    @property
+    def text(self) -> str:
+        return _joined(self.words, self.after)
+
+
+def _head(run: NamedRun) -> str:
+    """The user's own name of a run; of others the algorithm, and what it does where it does not train."""
+    if run.spec.name is not None or not _is_made(run):
+        return " ".join(run.name.split())
+    kind = _KINDS.get(RunKind(run.spec.kind)) if run.spec.kind in list(RunKind) else None
+    return f"{run.spec.algorithm} {kind}" if kind else run.spec.algorithm
+
+
+def _is_made(run: NamedRun) -> bool:
+    """Whether the run's name was made by the scheduler, or is not known."""
+    spec = run.spec
+    return not run.name or f"__{spec.seed}" in run.name
+
+
+def _joined(words: Sequence[str], after: Sequence[str]) -> str:
+    return " · ".join([" ".join(words), *after])
+
+
+def _add_differing(spelled: Sequence[_Parts], word: Callable[[NamedRun], str]) -> None:
+    if len({word(parts.run) for parts in spelled}) > 1:
+        for parts in spelled:
+            if word(parts.run) not in " ".join(parts.words).split():
+                parts.words.append(word(parts.run))
+
+
+def _add_parameters(spelled: Sequence[_Parts]) -> None:
+    runs = [parts.run for parts in spelled]
+    names = differing_parameters(runs)
+    if len({run.spec.steps for run in runs}) > 1:
+        names.append("")
+    for parts in spelled:
+        words = [_parameter_words(parts.run, name) for name in names]
+        known = [word for word in words if word]
+        parts.words += known[:MAX_PARAMETERS]
+        if len(known) > MAX_PARAMETERS:
+            parts.words.append(f"+{len(known) - MAX_PARAMETERS}")
+
+
+def _parameter_words(run: NamedRun, name: str) -> str:
+    if not name:
+        return "" if run.spec.steps is None else f"steps={_count(run.spec.steps)}"
+    value = _value_of(run, name)
+    if value == _ABSENT and not _has(run, name):
+        return ""
+    cut = value if len(value) <= _MAX_VALUE else f"{value[: _MAX_VALUE - 1]}…"
+    return f"{short_parameter(name)}={cut}"
+
+
+def _has(run: NamedRun, name: str) -> bool:
+    return name in run.spec.parameters or name in run.defaults
+
+
+def _value_of(run: NamedRun, name: str) -> str:
+    if name in run.spec.parameters:
+        return parameter_text(run.spec.parameters[name])
+    return parameter_text(run.defaults[name]) if name in run.defaults else _ABSENT
+
+
+def _count(number: int) -> str:
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if number >= size and number % (size // 10) == 0:
+            return f"{number / size:g}{unit}"
+    return str(number)
+
+
+def _tell_apart(spelled: Sequence[_Parts], words: Callable[[NamedRun], str]) -> None:
+    """Add words to those names that are equal, where the words differ."""
+    equal: dict[str, list[_Parts]] = {}
+    for parts in spelled:
+        equal.setdefault(parts.text, []).append(parts)
+    for alike in equal.values():
+        if len({words(parts.run) for parts in alike}) > 1:
+            for parts in alike:
+                if words(parts.run):
+                    parts.after.insert(0, words(parts.run))
+
+
+def _add_ids(spelled: Sequence[_Parts]) -> None:
+    counted = Counter(parts.text for parts in spelled)
+    alike = [parts for parts in spelled if counted[parts.text] > 1]
+    length = _SHORTEST_ID
+    ids = {parts.run.run_id for parts in alike}
+    while length < 26 and len({run_id[:length] for run_id in ids}) < len(ids):
+        length += 1
+    for parts in alike:
+        parts.after.append(parts.run.run_id[:length])
