@@ -122,6 +122,27 @@ def test_an_open_episode_of_an_ended_run_is_cut_off(
     assert f"1 steps, {words}" in mosaic("beliefs", "last")[1]
 
 
+def test_thinned_steps_are_shown_with_their_rule(mosaic: Mosaic, answers: Answers) -> None:
+    """A run says how many steps are gone and why, and the list of episodes where."""
+    with_run(
+        answers, summary=SAMPLE | {"thinned_steps": 1700, "thinned_by": "storage profile lean"}
+    )
+    assert "1,700 steps thinned by storage profile lean" in mosaic("show", "last")[1]
+    row = {
+        "attempt": 1,
+        "env": 0,
+        "episode": 7,
+        "length": 17,
+        "recorded_steps": 0,
+        "thinned_steps": 17,
+    }
+    answers[f"{OF_RUN}/episodes"] = {"episodes": [row]}
+    assert " thinned  " in mosaic("episodes", "last")[1]
+    code, _, said = mosaic("replay", "last", "--episode", "7")
+    assert code == 4
+    assert "removed to free space" in said
+
+
 def test_json_has_both_numbers(mosaic: Mosaic, answers: Answers) -> None:
     """A script reads the same."""
     with_run(answers, summary=SAMPLE)

@@ -62,6 +62,11 @@ def _numbered(
     row = next((row for row in rows if row.episode == number), None)
     if row is None:
         raise _missing(run_id, f"episode {number}", wanted)
+    if row.thinned_steps:
+        raise NothingFound(
+            f"The steps of episode {number} were removed to free space (`./mosaic show {run_id}` names the rule). "
+            f"`./mosaic episodes {run_id}` shows which episodes have their steps (RECORDED)."
+        )
     if not row.recorded_steps:
         raise NothingFound(
             f"No steps of episode {number} are stored. `./mosaic episodes {run_id}` shows which episodes have some "

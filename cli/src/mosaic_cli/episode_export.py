@@ -167,7 +167,7 @@ def _report_dataset(made: "DatasetReport", *, allow_unverified: bool) -> None:
     )
     if made.left_out:
         left_out = plural(len(made.left_out), "episode")
-        say(f"Left out: {left_out} without a recorded end, or with missing steps.")
+        say(f"Left out: {left_out} without a recorded end, or with missing or thinned steps.")
     if made.unverified:
         differing = plural(len(made.unverified), "episode")
         what = "Kept" if allow_unverified else "Left out"

@@ -131,6 +131,8 @@ def _stored(run: "AnyRun", summary: "AnySummary") -> str:
     words = [f"{summary.events:,} events", f"{summary.gaps:,} gaps"]
     if summary.dropped:
         words.append(f"{summary.dropped:,} steps not recorded by the worker")
+    if summary.thinned_steps:
+        words.append(f"{summary.thinned_steps:,} steps thinned by {summary.thinned_by}")
     if summary.quarantined:
         words.append(f"{summary.quarantined:,} batches set aside")
     if run.telemetry_pending:

@@ -71,6 +71,8 @@ def test_an_obstacle_says_what_would_help() -> None:
     assert obstacle(row(1), None) == ""
     assert "replay" in obstacle(without, run(0, spec={"record": "episodes"}))
     assert obstacle(without, run(0)) == "The steps of this episode were not recorded."
+    thinned = row(1, recorded_steps=0, thinned_steps=5)
+    assert obstacle(thinned, run(0)) == "The steps of this episode were removed to free space."
 
 
 def test_an_address_is_read_from_the_command_line() -> None:

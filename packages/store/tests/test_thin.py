@@ -114,7 +114,11 @@ def test_episodes_say_that_they_were_thinned(writer: Writer, reader: Reader) -> 
     page = reader.episode_events(RUN_ID, 1, 0, 7)
     assert [event["type"] for event in page.events] == ["episode_start"]
     assert (page.recorded_steps, page.thinned_steps, page.thinned_by) == (0, STEPS, RULE)
-    assert len(reader.episode_events(RUN_ID, 1, 0, 10).events) == 1 + STEPS
+    assert page.is_earlier_thinned
+    tenth = reader.episode_events(RUN_ID, 1, 0, 10)
+    assert len(tenth.events) == 1 + STEPS
+    assert (tenth.thinned_steps, tenth.is_earlier_thinned) == (0, True)
+    assert not reader.episode_events(RUN_ID, 1, 0, 1).is_earlier_thinned
 
 
 def test_an_episode_without_an_end_keeps_its_steps(writer: Writer, reader: Reader) -> None:

@@ -283,6 +283,48 @@ async def test_the_newest_attempt_that_has_the_episode_is_taken(
     assert "episode 1 of environment 0 in attempt 2" in caught.value.problem.detail
 
 
+class _Thinned:
+    """An episode whose steps, or those of episodes before it, were removed."""
+
+    def __init__(self, **extent: Any) -> None:
+        self._extent = extent
+
+    async def first_page(self, source: ReplaySource) -> EpisodeEvents:
+        """As `RecordedEpisodes`."""
+        first = start(source.episode) | {"reset": self._extent.pop("reset")}
+        return EpisodeEvents(events=[first], thinned_by="storage profile small", **self._extent)
+
+
+@pytest.mark.parametrize(
+    ("extent", "words"),
+    [
+        ({"reset": {"way": "seed"}, "thinned_steps": 9}, "steps of episode 2 were thinned by"),
+        ({"reset": {"way": "chain"}, "is_earlier_thinned": True}, "after all episodes before it"),
+    ],
+)
+async def test_a_thinned_episode_is_refused_with_the_rule(
+    extent: dict[str, Any], words: str
+) -> None:
+    """The detail names what removed the steps, and where the user sees which episodes have theirs."""
+    stored: Any = _Thinned(**extent)
+    with pytest.raises(ProblemError) as caught:
+        await find_episode(stored, make_record(), ReplayRequest(episode=2))
+    assert caught.value.problem.code is ProblemCode.REPLAY_IMPOSSIBLE
+    for expected in (
+        words,
+        "thinned by storage profile small",
+        "./mosaic episodes",
+        "./mosaic pin",
+    ):
+        assert expected in caught.value.problem.detail
+
+
+async def test_episodes_before_it_do_not_matter_to_a_reset_of_its_own() -> None:
+    """Only a reset by chain needs them."""
+    stored: Any = _Thinned(reset={"way": "seed"}, is_earlier_thinned=True)
+    assert (await find_episode(stored, make_record(), ReplayRequest(episode=2))).source.episode == 2
+
+
 @pytest.mark.broker
 @pytest.mark.shared_stack
 async def test_what_cannot_be_replayed_is_said_in_words(stack: Stack) -> None:
@@ -422,6 +464,12 @@ def test_an_episode_is_rebuilt_up_to_its_first_gap() -> None:
 def test_several_episodes_are_each_rebuilt_as_far_as_they_are_stored() -> None:
     """Where no reset needs an earlier one: a gap ends its own episode, and a missing episode is left out."""
     events = [start(0), step(0, 1), step(0, 3), step(0, 4), start(2), step(2, 1)]
+    assert usable(0, events, is_chain=False) == [(0, 0), (0, 1), (2, 0), (2, 1)]
+
+
+def test_thinned_episodes_among_several_are_left_out() -> None:
+    """A reset without a step would be an episode that is equal in nothing."""
+    events = [start(0), step(0, 1), start(1), start(2), step(2, 1)]
     assert usable(0, events, is_chain=False) == [(0, 0), (0, 1), (2, 0), (2, 1)]
 
 

@@ -157,7 +157,8 @@ def export(run: option.Run, options: ExportOptions) -> None:
 
 def _write_events(client: "Client", view: light.RunFields, options: ExportOptions) -> None:
     output, types = options.output, option.event_types(options.types)
-    total = view.summary.events if view.summary and not types else None
+    summary = view.summary
+    total = summary.events - summary.thinned_steps if summary and not types else None
     with _progress(total) as progress:
         if output is None:
             from mosaic_client.export.writing import stream_json_lines
@@ -175,6 +176,11 @@ def _write_events(client: "Client", view: light.RunFields, options: ExportOption
             except OSError as error:
                 raise FileProblem(f"{output} cannot be written ({error.strerror}).") from error
     say(f"{plural(count, 'event')} of {view.run_id} written to {output or 'stdout'}.")
+    if summary and summary.thinned_steps and (not types or "step" in types):
+        steps = plural(summary.thinned_steps, "step")
+        say(
+            f"Not in the file: {steps} that were removed from the store, thinned by {summary.thinned_by}."
+        )
 
 
 @contextmanager

@@ -181,10 +181,16 @@ def _episode_table(rows: list[light.EpisodeFields], view: light.RunFields) -> Ta
             number(row.length),
             number(row.episode_return),
             number(row.global_step),
-            f"{row.recorded_steps:,}",
+            _recorded(row),
             _episode_end(row, view),
         )
     return table
+
+
+def _recorded(row: light.EpisodeFields) -> str:
+    if row.thinned_steps and not row.recorded_steps:
+        return "thinned"
+    return f"{row.recorded_steps:,}"
 
 
 def _episode_end(row: light.EpisodeFields, view: light.RunFields) -> str:

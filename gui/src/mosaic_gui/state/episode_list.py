@@ -84,6 +84,8 @@ def obstacle(row: EpisodeRow, run: RunView | None) -> str:
             level=run.spec.record.value,
             wanted=RecordLevel.REPLAY.value,
         )
+    if row.thinned_steps:
+        return tr("The steps of this episode were removed to free space.")
     return tr("The steps of this episode were not recorded.")
 
 

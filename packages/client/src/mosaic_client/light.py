@@ -101,6 +101,8 @@ class SummaryFields(Light):
     mean_return: float | None = None
     gaps: int = 0
     dropped: int = 0
+    thinned_steps: int = 0
+    thinned_by: str = ""
     quarantined: int = 0
     span_s: float | None = None
 
@@ -176,6 +178,7 @@ class EpisodeFields(Light):
     truncated: bool | None = None
     global_step: int | None = None
     recorded_steps: int = 0
+    thinned_steps: int = 0
 
 
 class MetricFields(Light):

@@ -27,6 +27,7 @@ _EPISODE_COLUMNS = {
     "t_start": "t_start",
     "t_end": "t_end",
     "recorded_steps": "recorded_steps",
+    "thinned_steps": "thinned_steps",
 }
 
 

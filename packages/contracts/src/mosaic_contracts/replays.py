@@ -170,5 +170,7 @@ class EpisodeEvents(PeerModel):
     """Steps of the episode that were removed from the store, to free space."""
     thinned_by: str = ""
     """What asked for that (`ThinRequest.rule`)."""
+    is_earlier_thinned: bool = False
+    """Whether steps of earlier episodes of the sub-environment were removed, which a reset by `chain` needs."""
     ended_at: int | None = None
     """Last step of an episode that was terminated or truncated; None: it goes on, or was cut."""

@@ -84,6 +84,8 @@ class Extent(NamedTuple):
     """Its last step where it was terminated or truncated."""
     thinned_steps: int = 0
     thinned_by: str = ""
+    is_earlier_thinned: bool = False
+    """Whether steps of episodes before it were removed."""
 
 
 def read_extent(
@@ -92,15 +94,18 @@ def read_extent(
     """How far an episode goes."""
     row = db.execute(
         "SELECT steps, length, flags, thinned_steps,"
-        " (SELECT rule FROM thinning WHERE thinning.run=episode.run)"
-        " FROM episode WHERE attempt=? AND env=? AND episode=?"
+        " (SELECT rule FROM thinning WHERE thinning.run=this.run),"
+        " EXISTS (SELECT 1 FROM episode AS other WHERE other.run=this.run AND other.attempt=this.attempt"
+        " AND other.env=this.env AND other.episode<this.episode AND other.thinned_steps>0)"
+        " FROM episode AS this WHERE attempt=? AND env=? AND episode=?"
         " AND run=(SELECT id FROM run WHERE run_id=?)",
         (attempt, env, episode, run_id),
     ).fetchone()
     if row is None:
         return Extent()
-    steps, length, flags, thinned_steps, rule = row
-    return Extent(steps, length if flags else None, thinned_steps, rule if thinned_steps else "")
+    steps, length, flags, thinned_steps, rule, is_earlier_thinned = row
+    ended_at = length if flags else None
+    return Extent(steps, ended_at, thinned_steps, rule or "", bool(is_earlier_thinned))
 
 
 class StepBlock(NamedTuple):

@@ -233,6 +233,7 @@ class Reader:
                 extent = read_extent(db, run_id, attempt, env, episode)
                 page.recorded_steps, page.ended_at = extent.recorded_steps, extent.ended_at
                 page.thinned_steps, page.thinned_by = extent.thinned_steps, extent.thinned_by
+                page.is_earlier_thinned = extent.is_earlier_thinned
             for block in iter_step_blocks(db, run_id, attempt, env, episodes, page.last_seq):
                 if size > _MAX_EPISODE_BYTES or records > _MAX_EPISODE_RECORDS:
                     page.has_more = True

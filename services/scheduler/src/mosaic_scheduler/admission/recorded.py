@@ -8,6 +8,7 @@ from mosaic_contracts.replays import EpisodeEvents, ReplaySource
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.wire import TYPE_OF, EpisodeStart
 from mosaic_scheduler.events.episodes import RecordedEpisodes
+from mosaic_scheduler.runs.resets import needs_earlier_episodes
 
 EPISODE_START = TYPE_OF[EpisodeStart]
 
@@ -54,7 +55,9 @@ async def find_episode(
             if error.problem.code is not ProblemCode.EPISODE_UNKNOWN:
                 raise
             continue
-        _check_reset(record, source, extent.events[0] if extent.events else None)
+        first = extent.events[0] if extent.events else None
+        _check_reset(record, source, first)
+        _check_thinned(source, extent, (first or {}).get("reset") or {})
         return FoundEpisode(source, extent)
     raise _episode_unknown(record, asked)
 
@@ -85,6 +88,25 @@ def _check_reset(record: RunRecord, source: ReplaySource, first: dict[str, Any] 
         f"Without it, episode {source.episode} of environment {source.env} cannot be rebuilt. "
         f"`./mosaic episodes {record.run_id}` lists the others.",
     )
+
+
+def _check_thinned(source: ReplaySource, extent: EpisodeEvents, reset: dict[str, Any]) -> None:
+    """Refuse an episode whose steps, or those that its reset needs, were removed from the store."""
+    todo = (
+        f"`./mosaic episodes {source.run_id}` shows which episodes have their steps (RECORDED); runs that are pinned "
+        "(`./mosaic pin RUN`) keep all."
+    )
+    if extent.thinned_steps:
+        raise impossible(
+            "The steps of this episode were removed to free space",
+            f"The steps of episode {source.episode} were thinned by {extent.thinned_by}. {todo}",
+        )
+    if extent.is_earlier_thinned and needs_earlier_episodes(reset):
+        raise impossible(
+            "Steps that this replay needs were removed to free space",
+            f"The environment of this run cannot be set to a state, so that episode {source.episode} is rebuilt after "
+            f"all episodes before it. Steps of these were thinned by {extent.thinned_by}. {todo}",
+        )
 
 
 def _episode_unknown(record: RunRecord, asked: AskedEpisode) -> ProblemError:

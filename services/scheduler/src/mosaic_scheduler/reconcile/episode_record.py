@@ -7,20 +7,11 @@ after must be complete. Where several episodes are rebuilt each on its own, thos
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from mosaic_contracts.replays import MAX_CHAIN_STEPS, ReplaySource, ResetWay
+from mosaic_contracts.replays import MAX_CHAIN_STEPS, ReplaySource
 from mosaic_contracts.wire import TYPE_OF, EpisodeStart, Step
 from mosaic_scheduler.errors import RecordUnusable
 
 _START, _STEP = TYPE_OF[EpisodeStart], TYPE_OF[Step]
-
-
-def needs_earlier_episodes(reset: dict[str, Any]) -> bool:
-    """Whether a reset is rebuilt only after every earlier episode of its sub-environment.
-
-    Args:
-        reset: field of an `episode_start` event.
-    """
-    return reset.get("way") == ResetWay.CHAIN
 
 
 class EpisodeFilter:
@@ -40,6 +31,8 @@ class EpisodeFilter:
         self._step = 0
         self._total = 0
         self._is_cut = False
+        self._start: dict[str, Any] | None = None
+        """Reset of an episode of several that is left out unless a step follows."""
 
     def usable(self, events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """The next events, without those after a gap in the episode itself.
@@ -50,8 +43,14 @@ class EpisodeFilter:
         for event in events:
             if event["type"] == _START:
                 self._begin(int(event["episode"]))
-                yield event
+                if self._is_chain or self._episode == self._source.episode:
+                    yield event
+                else:
+                    self._start = event
             elif event["type"] == _STEP and self._continue(event):
+                if self._start is not None:
+                    yield self._start
+                    self._start = None
                 yield event
 
     def finish(self) -> None:
@@ -61,7 +60,7 @@ class EpisodeFilter:
     def _begin(self, episode: int) -> None:
         if self._is_chain:
             self._require_episode(self._episode + 1, episode)
-        self._episode, self._step, self._is_cut = episode, 0, False
+        self._episode, self._step, self._is_cut, self._start = episode, 0, False, None
 
     def _require_episode(self, expected: int, found: int) -> None:
         if found != expected:

@@ -22,7 +22,8 @@ from mosaic_scheduler.errors import LaunchFailed, RecordUnusable
 from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.executors.run_folder import fault_words
 from mosaic_scheduler.queue.outside import OUTSIDE
-from mosaic_scheduler.reconcile.episode_record import EpisodeFilter, needs_earlier_episodes
+from mosaic_scheduler.reconcile.episode_record import EpisodeFilter
+from mosaic_scheduler.runs.resets import needs_earlier_episodes
 from mosaic_servicekit.lifecycle import cancel_all
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.privacy import private_folder
