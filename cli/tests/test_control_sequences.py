@@ -228,6 +228,7 @@ LINES_OF_VERBS = [
     ("disk", "--stack-only"), ("disk", "last"), ("disk", "--trash"), ("disk", EVIL), ("gc",), ("gc", "--dry-run"),
     ("gc", "--undo"), ("gc", "--run", EVIL), ("pin", "last"), ("pin", EVIL), ("unpin", "last"),
     ("wandb", "status", "last"), ("wandb", "sync", "last"), ("wandb", "sync", EVIL), ("sweep", EVIL),
+    ("archive", EVIL), ("archive", "last", "-o", EVIL), ("import", EVIL),
 ]  # fmt: skip
 
 

@@ -72,7 +72,7 @@ OWN: dict[str, set[str]] = {
         "httpx",
     },  # starlette is FastAPI's
     # requests and urllib3: what docker raises
-    "scheduler": {"docker", "requests", "urllib3", "psutil", "pynvml", "ruamel"},
+    "scheduler": {"docker", "requests", "urllib3", "psutil", "pynvml", "ruamel", "zstandard"},
     "recorder": set(),
     "exporter": {"av", "gymnasium", "minari", "numpy", "tensorboardX"},
     "analysis": {"numpy", "scipy", "matplotlib"},

@@ -133,3 +133,9 @@ class ReaderGone(CliError):
 
 class FileProblem(CliError):
     """A file that was named cannot be written."""
+
+
+class ArchiveNotMade(CliError):
+    """The runs cannot be archived now; the message says why."""
+
+    code = ExitCode.NOT_NOW

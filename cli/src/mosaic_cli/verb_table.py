@@ -110,6 +110,8 @@ ENTRIES = (
     _entry(CHANGE, "pin", "storage"),
     _entry(CHANGE, "unpin", "storage"),
     _entry(CHANGE, "gc", "storage"),
+    _entry(CHANGE, "archive"),
+    Entry(Verb("import", "archive", "import_file"), CHANGE),
     _group(CHANGE, "wandb", {"sync": "sync", "status": "status"}),
     _group(
         CHANGE,

@@ -269,6 +269,20 @@ WORDS: dict[str, Words] = {
         ),
         repeated=kinds("--run=run -r=run --kind=any -k=any --item=any "),
     ),
+    "archive": Words(
+        "Write ended runs to one file: spec, events, files, digests. `import` brings them back, here or elsewhere.",
+        options=kinds(
+            "--output=any -o=any --without=any --json --url=any --token-file=any --ca-file=any "
+            "--help -h "
+        ),
+        arguments=("run",),
+        endless=True,
+    ),
+    "import": Words(
+        "Bring runs back from an archive, with their ids. Runs that are here already are left as they are.",
+        options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
+        arguments=("any",),
+    ),
     "check": Words(
         "Show what `run` would start and what is missing; starts nothing.",
         options=kinds(

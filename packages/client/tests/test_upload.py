@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from mosaic_client.upload import CheckpointUpload
+from mosaic_client.upload import UploadedFile
 
 
 def test_a_name_that_is_no_text_is_sent_as_one(tmp_path: Path) -> None:
@@ -11,5 +11,5 @@ def test_a_name_that_is_no_text_is_sent_as_one(tmp_path: Path) -> None:
     for name in (b"a\xff.pt", b"a\n.pt"):
         path = tmp_path / os.fsdecode(name)
         path.write_bytes(b"1")
-        with CheckpointUpload(path) as upload:
+        with UploadedFile(path) as upload:
             assert upload.name == "a_.pt"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mosaic_client.errors import (
         AccessRefused,
         AnswerInvalid,
+        ArchiveInvalid,
+        ArchiveRefused,
         ArtifactUnknown,
         CertificateRefused,
         ClientError,
@@ -65,6 +67,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AccessRefused",
     "AnswerInvalid",
+    "ArchiveInvalid",
+    "ArchiveRefused",
     "ArtifactUnknown",
     "AsyncClient",
     "CertificateRefused",
@@ -134,7 +138,7 @@ _MODULES = {
     "client": "Client connect",
     "compare": "comparison",
     "errors": (
-        "AccessRefused AnswerInvalid ArtifactUnknown CertificateRefused ClientError "
+        "AccessRefused AnswerInvalid ArchiveInvalid ArchiveRefused ArtifactUnknown CertificateRefused ClientError "
         "ConsentRequired DashboardImpossible DiskLow EpisodeUnknown ExportRefused FileUnusable "
         "FramesUnavailable "
         "GatewayFailed IdempotencyConflict ImportRefused MetricUnknown MosaicProblem "

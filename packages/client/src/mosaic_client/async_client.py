@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Sequence,
+)
 from contextlib import aclosing
 from datetime import datetime
 from pathlib import Path
@@ -56,16 +64,18 @@ from mosaic_client.run_view import Run
 from mosaic_client.stack_clock import StackClock
 from mosaic_client.stack_connection import headers_of
 from mosaic_client.table import Table
-from mosaic_client.upload import CheckpointUpload
+from mosaic_client.upload import UploadedFile
 from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.compat import Self, Unpack
 from mosaic_contracts.frames import FASTEST_FPS, MAX_FPS, EnvironmentFrame, WatchFrames
 from mosaic_contracts.http_api import PREFIX
 from mosaic_contracts.live import Events
 from mosaic_contracts.replays import ReplayResult
+from mosaic_contracts.run_archives import ArchiveImport, GitState
 from mosaic_contracts.runs import DashboardEntry, EpisodeRow
 
 if TYPE_CHECKING:
+    from mosaic_client.archive.writing import OnProgress, WrittenArchive
     from mosaic_client.export.writing import Format, Progress
     from mosaic_client.frame_stream import OnProblem
     from mosaic_client.play_session import AsyncPlaySession
@@ -206,7 +216,7 @@ class AsyncClient:
 
         Arguments, results and errors as for `Client.import_checkpoint`.
         """
-        with CheckpointUpload(file) as upload:
+        with UploadedFile(file) as upload:
             call = checkpoint_calls.import_checkpoint(
                 *(upload.name, worker, algorithm, environment),
                 name=name,
@@ -223,6 +233,42 @@ class AsyncClient:
                     continue
                 self._has_answered = True
                 return call.answer(answer_of(response))
+
+    async def archive(
+        self,
+        run_ids: Sequence[str],
+        target: Path,
+        *,
+        without: Collection[str] = (),
+        progress: OnProgress | None = None,
+        checkout: GitState | None = None,
+    ) -> WrittenArchive:
+        """Write ended runs to one file, in a thread with a connection of its own.
+
+        Arguments, results and errors as for `Client.archive`; `progress` is called on that thread.
+        """
+
+        def write() -> WrittenArchive:
+            with Client(self.location, patience_s=self._patience_s) as client:
+                return client.archive(
+                    run_ids, target, without=without, progress=progress, checkout=checkout
+                )
+
+        return await asyncio.to_thread(write)
+
+    async def import_archive(
+        self, file: Path, progress: Callable[[int], None] | None = None
+    ) -> ArchiveImport:
+        """Import the runs of an archive, in a thread with a connection of its own.
+
+        Arguments, results and errors as for `Client.import_archive`; `progress` is called on that thread.
+        """
+
+        def send() -> ArchiveImport:
+            with Client(self.location, patience_s=self._patience_s) as client:
+                return client.import_archive(file, progress)
+
+        return await asyncio.to_thread(send)
 
     async def export_checkpoint(self, run_id: str, path: str | None, target: Path) -> int:
         """Write a checkpoint with its facts to a zip.

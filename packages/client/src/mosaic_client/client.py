@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -11,6 +11,7 @@ import httpx
 
 from mosaic_client import live_sync
 from mosaic_client.call import Call
+from mosaic_client.calls import archives as archive_calls
 from mosaic_client.calls import checkpoints as checkpoint_calls
 from mosaic_client.calls import dashboards as dashboard_calls
 from mosaic_client.calls import replays as replay_calls
@@ -43,16 +44,19 @@ from mosaic_client.replays import FramePages, ReplayProgress, ResultWait
 from mosaic_client.run_view import Run
 from mosaic_client.stack_connection import StackConnection, headers_of
 from mosaic_client.table import Table
-from mosaic_client.upload import CheckpointUpload
+from mosaic_client.upload import UploadedFile
+from mosaic_contracts.archive_words import MAX_ARCHIVE_BYTES
 from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.compat import Unpack
 from mosaic_contracts.frames import FASTEST_FPS, MAX_FPS, EnvironmentFrame, WatchFrames
 from mosaic_contracts.http_api import PREFIX
 from mosaic_contracts.live import Events
 from mosaic_contracts.replays import ReplayResult
+from mosaic_contracts.run_archives import ArchiveImport, GitState
 from mosaic_contracts.runs import DashboardEntry, EpisodeRow
 
 if TYPE_CHECKING:
+    from mosaic_client.archive.writing import OnProgress, WrittenArchive
     from mosaic_client.export.writing import Format, Progress
     from mosaic_client.frame_stream import OnProblem
     from mosaic_client.play_session import PlaySession
@@ -197,23 +201,86 @@ class Client(StackConnection):
             FileUnusable: the file cannot be read, is empty, too large, or no regular file.
             ImportRefused: the stack does not take the file; `.problem.fields` says why.
         """
-        with CheckpointUpload(file) as upload:
+        with UploadedFile(file) as upload:
             call = checkpoint_calls.import_checkpoint(
                 *(upload.name, worker, algorithm, environment),
                 name=name,
                 tags=tags,
                 idempotency_key=idempotency_key,
             )
-            persistence = Persistence(self.location, call, self._patience_s)
-            while True:
-                options = upload_options(call, upload.headers)
-                try:
-                    response = self._streams.request(**options, content=upload.pieces())
-                except httpx.TransportError as error:
-                    time.sleep(persistence.delay(fault_of(error), self._has_answered))
-                    continue
-                self._has_answered = True
-                return call.answer(answer_of(response))
+            return self._send_file(call, upload, lambda _: None)
+
+    def _send_file(self, call: Call[T], upload: UploadedFile, progress: Callable[[int], None]) -> T:
+        """Send a request whose body is a file. `progress` is called with the number of bytes on their way."""
+        persistence = Persistence(self.location, call, self._patience_s)
+        while True:
+            options = upload_options(call, upload.headers)
+            try:
+                response = self._streams.request(**options, content=upload.pieces(progress))
+            except httpx.TransportError as error:
+                time.sleep(persistence.delay(fault_of(error), self._has_answered))
+                continue
+            self._has_answered = True
+            return call.answer(answer_of(response))
+
+    def archive(
+        self,
+        run_ids: Sequence[str],
+        target: Path,
+        *,
+        without: Collection[str] = (),
+        progress: OnProgress | None = None,
+        checkout: GitState | None = None,
+    ) -> WrittenArchive:
+        """Write ended runs with all that the stack has of them to one file, in bounded memory (docs/archive.md).
+
+        The file appears under its name only when it is complete and every digest in it was compared.
+
+        Args:
+            run_ids: ids of the runs.
+            target: file to write; an existing one is replaced.
+            without: kinds of files to leave out (`video`, `checkpoint`, `tensorboard`, ...), and `jsonl` or `parquet`
+                to leave out this form of the events. Without them an archive can still be imported.
+            progress: called often with how far it is.
+            checkout: state of the checkout that writes it, to be noted in it.
+
+        Returns:
+            Size and SHA-256 of the file, and what it has of each run.
+
+        Raises:
+            ArchiveRefused: a run has not ended, or changed while it was archived.
+            RunUnknown: there is no such run.
+            OSError: `target` cannot be written.
+        """
+        from mosaic_client.archive.writing import write_archive
+
+        return write_archive(
+            self, run_ids, target, without, progress or (lambda _: None), checkout=checkout
+        )
+
+    def import_archive(
+        self, file: Path, progress: Callable[[int], None] | None = None
+    ) -> ArchiveImport:
+        """Import the runs of an archive, with their ids.
+
+        The stack compares all of it with its digests before it changes anything. A run that is here already is left as
+        it is, so that an import may be repeated. Events reach the store afterwards; `telemetry_pending` of a run is
+        true until they are there.
+
+        Args:
+            file: the archive.
+            progress: called with the number of bytes on their way.
+
+        Returns:
+            What became of each run.
+
+        Raises:
+            FileUnusable: the file cannot be sent.
+            ArchiveInvalid: it is no archive, was damaged or altered, or a run is here with other content.
+        """
+        with UploadedFile(file, "an archive", MAX_ARCHIVE_BYTES) as upload:
+            call = archive_calls.import_archive(upload.name)
+            return self._send_file(call, upload, progress or (lambda _: None))
 
     def export_checkpoint(self, run_id: str, path: str | None, target: Path) -> int:
         """Write a checkpoint with its facts to a zip, for `import_checkpoint` on another stack.

@@ -72,6 +72,10 @@ class ExportRefused(ClientError):
     """The target of an export cannot be written."""
 
 
+class ArchiveRefused(ClientError):
+    """Runs cannot be archived now; the message says why and what to do."""
+
+
 class MosaicProblem(ClientError):
     """The stack refused or failed a request and said why. Raised as one of its subclasses, by the problem's code.
 
@@ -98,6 +102,10 @@ class ReplayImpossible(SpecRefused):
 
 class ImportRefused(SpecRefused):
     """The file cannot be imported as a checkpoint; see `.problem.fields`."""
+
+
+class ArchiveInvalid(SpecRefused):
+    """The archive cannot be imported; see `.problem.fields`."""
 
 
 class DashboardImpossible(SpecRefused):
@@ -210,6 +218,7 @@ _CLASSES: dict[ProblemCode, type[MosaicProblem]] = {
     ProblemCode.RUN_NOT_STARTED: RunNotStarted,
     ProblemCode.REPLAY_IMPOSSIBLE: ReplayImpossible,
     ProblemCode.CHECKPOINT_REFUSED: ImportRefused,
+    ProblemCode.ARCHIVE_REFUSED: ArchiveInvalid,
     ProblemCode.UPLOAD_TOO_LARGE: ImportRefused,
     ProblemCode.DASHBOARD_IMPOSSIBLE: DashboardImpossible,
     ProblemCode.SYNC_IMPOSSIBLE: SyncImpossible,

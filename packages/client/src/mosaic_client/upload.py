@@ -4,7 +4,7 @@ import asyncio
 import os
 import re
 import stat
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -27,20 +27,24 @@ _KINDS = {
 }
 
 
-class CheckpointUpload:
+class UploadedFile:
     """A regular file to send.
 
     Args:
         path: the file.
+        what: what it is, for messages.
+        max_bytes: size of the largest one that a stack takes.
 
     Raises:
         FileUnusable: it is not there, is no regular file, is empty, or is larger than a stack takes.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self, path: Path, what: str = "a checkpoint", max_bytes: int = MAX_CHECKPOINT_BYTES
+    ) -> None:
         self.name = _UNSENT.sub("_", path.name)
         """Name of the file, as it is sent: no text can hold some names that a disk can."""
-        _require_file(path)
+        _require_file(path, what, max_bytes)
         try:
             self._fd = os.open(path, _READ)
         except OSError as error:
@@ -59,21 +63,31 @@ class CheckpointUpload:
         os.close(self._fd)
 
     @property
+    def size_bytes(self) -> int:
+        """Size of the file."""
+        return self._size
+
+    @property
     def headers(self) -> dict[str, str]:
         """Headers of the request."""
         return {"Content-Type": "application/octet-stream", "Content-Length": str(self._size)}
 
-    def pieces(self) -> Iterator[bytes]:
+    def pieces(self, progress: Callable[[int], None] = lambda _: None) -> Iterator[bytes]:
         """Its bytes from the start.
+
+        Args:
+            progress: called with the number of bytes that were taken before.
 
         Raises:
             FileUnusable: it has become shorter since it was opened.
         """
         at = 0
         while at < self._size:
+            progress(at)
             piece = self._read(at)
             at += len(piece)
             yield piece
+        progress(at)
 
     async def pieces_async(self) -> AsyncIterator[bytes]:
         """As `pieces`, read in a thread."""
@@ -93,7 +107,7 @@ class CheckpointUpload:
         return piece
 
 
-def _require_file(path: Path) -> None:
+def _require_file(path: Path, what: str, max_bytes: int) -> None:
     try:
         found = path.lstat()
     except OSError as error:
@@ -103,7 +117,7 @@ def _require_file(path: Path) -> None:
         raise FileUnusable(f"{path} is {kind}.")
     if not found.st_size:
         raise FileUnusable(f"{path} is empty. Copy it again from where it comes from.")
-    if found.st_size > MAX_CHECKPOINT_BYTES:
+    if found.st_size > max_bytes:
         raise FileUnusable(
-            f"{path} has {found.st_size / 2**30:.1f} GiB; a checkpoint has at most {MAX_CHECKPOINT_BYTES // 2**30} GiB."
+            f"{path} has {found.st_size / 2**30:.1f} GiB; {what} has at most {max_bytes // 2**30:,} GiB."
         )

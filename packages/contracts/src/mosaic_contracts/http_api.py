@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mosaic_contracts.machine import MachineHistory
     from mosaic_contracts.manifest import RunManifest
     from mosaic_contracts.preflight import PreflightReport
+    from mosaic_contracts.run_archives import ArchiveImport
     from mosaic_contracts.runs import (
         ArtifactRow,
         Curve,
@@ -367,6 +368,14 @@ IMPORT_CHECKPOINT: Operation[RunView] = Operation(
 )
 EXPORT_CHECKPOINT: Operation[bytes] = Operation(
     "GET", f"{_RUN}/checkpoints/export", form="file", is_slow=True
+)
+IMPORT_ARCHIVE: Operation[ArchiveImport] = Operation(
+    "POST",
+    f"{PREFIX}/archives",
+    "run_archives.ArchiveImport",
+    takes_file=True,
+    repeats=True,
+    is_slow=True,
 )
 ARTIFACT: Operation[bytes] = Operation("GET", _RUN + "/artifacts/{path}", form="file")
 

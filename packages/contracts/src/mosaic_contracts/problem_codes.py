@@ -26,6 +26,7 @@ class ProblemCode(StrEnum):
     RUN_NOT_STARTED = "run_not_started"
     REPLAY_IMPOSSIBLE = "replay_impossible"
     CHECKPOINT_REFUSED = "checkpoint_refused"
+    ARCHIVE_REFUSED = "archive_refused"
     UPLOAD_TOO_LARGE = "upload_too_large"
     DASHBOARD_IMPOSSIBLE = "dashboard_impossible"
     SYNC_IMPOSSIBLE = "sync_impossible"
@@ -75,6 +76,7 @@ _STATUS: dict[ProblemCode, int] = {
     ProblemCode.RUN_NOT_STARTED: 409,
     ProblemCode.REPLAY_IMPOSSIBLE: 422,
     ProblemCode.CHECKPOINT_REFUSED: 422,
+    ProblemCode.ARCHIVE_REFUSED: 422,
     ProblemCode.UPLOAD_TOO_LARGE: 413,
     ProblemCode.DASHBOARD_IMPOSSIBLE: 422,
     ProblemCode.SYNC_IMPOSSIBLE: 409,

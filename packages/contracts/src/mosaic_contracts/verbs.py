@@ -9,11 +9,13 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, RootModel
 
 from mosaic_contracts.access import SecretEntries, SecretEntry
+from mosaic_contracts.archive_words import ARCHIVE_S
 from mosaic_contracts.gpus import GpuReport
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.manifest import FileReport
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.replays import EpisodeEvents, EpisodeRequest
+from mosaic_contracts.run_archives import ArchiveImport, ArchiveOrder
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import (
     CloneOrder,
@@ -129,6 +131,7 @@ PLAY = _scheduler("play", PlayOrder, RunRecord, SLOW_S)
 FORK = _scheduler("fork", ForkOrder, RunRecord, SLOW_S)
 REPLAY = _scheduler("replay", ReplayOrder, RunRecord, SLOW_S)
 IMPORT = _scheduler("import", ImportOrder, RunRecord, SLOW_S)
+IMPORT_ARCHIVE = _scheduler("import_archive", ArchiveOrder, ArchiveImport, ARCHIVE_S)
 DASHBOARD = _scheduler("dashboard", DashboardOrder, RunRecord, SLOW_S)
 SWEEP = _scheduler("sweep", SweepOrder, RunRecord, SLOW_S)
 CHECK_SWEEP = _scheduler("sweep", SweepOrder, CheckReport, SLOW_S)
@@ -180,7 +183,20 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
         RESUME,
         CLONE,
     ),
-    *(PLAY, FORK, REPLAY, IMPORT, DASHBOARD, DELETE, RESTORE, WORKERS, DESCRIBE, MACHINE, GPUS),
+    *(
+        PLAY,
+        FORK,
+        REPLAY,
+        IMPORT,
+        IMPORT_ARCHIVE,
+        DASHBOARD,
+        DELETE,
+        RESTORE,
+        WORKERS,
+        DESCRIBE,
+        MACHINE,
+        GPUS,
+    ),
     *(SWEEP, CHECK_SWEEP, RESUME_SWEEP, TRIAL, SYNC, PLAN_SYNC),
     REPORT_FILES,
     *(STORAGE, PLAN_PRUNE, PRUNE, UNDO_PRUNE, STORAGE_PROFILES),

@@ -32,6 +32,7 @@ from mosaic_scheduler.disk.volume import VolumeUse
 from mosaic_scheduler.disk.watch import VolumeWatch
 from mosaic_scheduler.errors import DatabaseUnavailable, EngineUnavailable
 from mosaic_scheduler.events.announcement import ProgressAnnouncer, RunAnnouncer
+from mosaic_scheduler.events.archived import ArchivedEvents
 from mosaic_scheduler.events.drain import TelemetryDrain
 from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.events.listener import RunListener
@@ -43,6 +44,7 @@ from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.gpus.owner import OwnerFinder
 from mosaic_scheduler.gpus.stock import GpuSupply
 from mosaic_scheduler.gpus.watch import HELPER, GpuWatch
+from mosaic_scheduler.imports.archive_verb import RunArchives
 from mosaic_scheduler.imports.verb import RunImports
 from mosaic_scheduler.machine.reported_usage import ReportedUsage
 from mosaic_scheduler.machine.sampler import MachineSampler
@@ -120,10 +122,13 @@ class SchedulerApp:
 
         announcer = RunAnnouncer(bus, views, events_due)
         self._publisher = EventPublisher(database, bus, announcer.announce, events_due)
-        self._listener = RunListener(bus, heartbeats, self._publisher, reconcile)
+        archived = ArchivedEvents(bus)
+        self._listener = RunListener(bus, heartbeats, self._publisher, archived, reconcile)
         self._progress = ProgressAnnouncer(store, views, announcer, credentials, heartbeats)
         self._drain = TelemetryDrain(
-            store, executor, bus, credentials, self._revocation, views, announcer, reconcile
+            *(store, executor, bus, credentials, self._revocation, views, announcer),
+            archived,
+            reconcile,
         )
         episodes = RecordedEpisodes(bus)
         durations = PastDurations(database)
@@ -217,6 +222,7 @@ class SchedulerApp:
             RunSyncs(settings, store, self._catalogue, admission, views, vault, executor, trackers),
             RunResumes(home, store, self._catalogue, admission, sweeps),
             self._imports,
+            RunArchives(home, settings.disk_reserve_bytes, store, bus, announcer, self._drain),
             RunChanges(store, views, announcer, self._purge, profiles),
             QueueMoves(store, views, announcer, reconcile),
             GpuReports(self._gpu_watch, ledger, executor),

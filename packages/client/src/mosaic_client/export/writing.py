@@ -58,33 +58,55 @@ def _pages(read_page: ReadPage) -> Iterator[BatchPage]:
 def _write_parquet(
     read_page: ReadPage, target: Path, types: Sequence[str] | None, progress: Progress
 ) -> int:
-    try:
-        from mosaic_client.export.columns import ValueMisfit
-        from mosaic_client.export.parquet import ParquetFolder
-    except ImportError as error:
-        raise ParquetMissing from error
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise ExportRefused(f"{target} exists. Name a folder that is new or empty.")
     part = _unfinished(target)
-    as_text: set[str] = set()
     try:
-        while True:
-            part.mkdir()
-            count = 0
-            try:
-                with ParquetFolder(part, as_text) as folder:
-                    for count in folder.write(stored_parts(_pages(read_page), types)):
-                        progress(count)
-                break
-            except ValueMisfit as misfit:
-                as_text.add(misfit.column)
-                shutil.rmtree(part)
+        count = write_parquet_folder(lambda: _pages(read_page), part, types, progress)
         if target.exists():
             target.rmdir()
         part.rename(target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return count
+
+
+def write_parquet_folder(
+    pages: Callable[[], Iterator[BatchPage]],
+    folder: Path,
+    types: Sequence[str] | None,
+    progress: Progress,
+) -> int:
+    """Write events as Parquet files in a new folder and return their number.
+
+    Args:
+        pages: begins to read all pages; called again where a column turns out to need another type.
+        folder: does not exist.
+        types: event types to write; None: all.
+        progress: called with the number of events so far.
+
+    Raises:
+        ParquetMissing: pyarrow is not installed.
+        OSError: the disk refused.
+    """
+    try:
+        from mosaic_client.export.columns import ValueMisfit
+        from mosaic_client.export.parquet import ParquetFolder
+    except ImportError as error:
+        raise ParquetMissing from error
+    as_text: set[str] = set()
+    while True:
+        folder.mkdir()
+        count = 0
+        try:
+            with ParquetFolder(folder, as_text) as files:
+                for count in files.write(stored_parts(pages(), types)):
+                    progress(count)
+        except ValueMisfit as misfit:
+            as_text.add(misfit.column)
+            shutil.rmtree(folder)
+        else:
+            return count
 
 
 def _unfinished(target: Path) -> Path:

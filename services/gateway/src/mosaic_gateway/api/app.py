@@ -10,6 +10,7 @@ from mosaic_contracts.frames import SUBPROTOCOL
 from mosaic_contracts.http_api import FRAMES_PATH, PREFIX
 from mosaic_gateway.access.guard import Guard
 from mosaic_gateway.api import (
+    archives,
     checkpoints,
     dashboards,
     files,
@@ -73,8 +74,11 @@ def create_app(services: Services, token: str, connections: Connections | None =
     install_problem_handlers(app)
     app.include_router(stack.probes)
     api = APIRouter(prefix=PREFIX)
-    runs_and_files = (runs, replays, dashboards, sweeps, syncs, telemetry, files, checkpoints)
-    for routes in (stack, *runs_and_files, storage, secrets, tickets):
+    runs_and_files = (
+        *(runs, replays, dashboards, sweeps, syncs, telemetry, files, checkpoints, archives),
+        storage,
+    )
+    for routes in (stack, *runs_and_files, secrets, tickets):
         api.include_router(routes.router)
     api.add_api_websocket_route("/live", live)
     app.add_api_websocket_route(FRAMES_PATH, frames)

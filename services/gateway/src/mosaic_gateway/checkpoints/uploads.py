@@ -13,6 +13,7 @@ from typing import BinaryIO, NamedTuple
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 
+from mosaic_contracts.archive_words import MAX_ARCHIVE_BYTES
 from mosaic_contracts.checkpoint_words import MAX_CHECKPOINT_BYTES
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_gateway.problem_reply import request_invalid
@@ -29,6 +30,19 @@ _SPACE_EVERY = 64
 """Pieces between two looks at the free space."""
 MEDIA_TYPE = "application/octet-stream"
 _SHOWN = 100
+
+
+class UploadRule(NamedTuple):
+    """What a file of one kind may be."""
+
+    what: str
+    max_bytes: int
+    refused: ProblemCode
+    """Code of the problem when it is empty."""
+
+
+CHECKPOINT = UploadRule("A checkpoint", MAX_CHECKPOINT_BYTES, ProblemCode.CHECKPOINT_REFUSED)
+ARCHIVE = UploadRule("An archive", MAX_ARCHIVE_BYTES, ProblemCode.ARCHIVE_REFUSED)
 
 
 class Upload(NamedTuple):
@@ -61,16 +75,22 @@ class Uploads:
             get_log().info("uploads.removed", files=removed)
 
     @asynccontextmanager
-    async def receive(self, request: Request) -> AsyncIterator[Upload]:
+    async def receive(
+        self, request: Request, rule: UploadRule = CHECKPOINT
+    ) -> AsyncIterator[Upload]:
         """Give the body of a request as a file, which is removed at the end of the block unless somebody has moved it.
 
+        Args:
+            request: the request.
+            rule: what the file may be.
+
         Raises:
-            ProblemError: `upload_too_large`, `disk_low`, `checkpoint_refused` for an empty body,
+            ProblemError: `upload_too_large`, `disk_low`, `rule.refused` for an empty body,
                 `media_type_refused`, `service_unavailable` while too many files come in, or `request_invalid` when the
                 connection broke or stands still.
         """
         _require_bytes(request.headers)
-        _require_small(request.headers.get("content-length", ""))
+        _require_small(request.headers.get("content-length", ""), rule)
         if self._open >= MAX_UPLOADS:
             raise _too_many()
         self._open += 1
@@ -78,13 +98,13 @@ class Uploads:
             await asyncio.to_thread(private_folder, self._folder)
             path = self._folder / secrets.token_hex(16)
             try:
-                yield await self._written(request, path)
+                yield await self._written(request, path, rule)
             finally:
                 await asyncio.to_thread(path.unlink, missing_ok=True)
         finally:
             self._open -= 1
 
-    async def _written(self, request: Request, path: Path) -> Upload:
+    async def _written(self, request: Request, path: Path, rule: UploadRule) -> Upload:
         digest, size, pieces = hashlib.sha256(), 0, 0
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb", 0) as file:
 
@@ -96,15 +116,15 @@ class Uploads:
 
             async for piece in _pieces(request):
                 size += len(piece)
-                if size > MAX_CHECKPOINT_BYTES:
-                    raise _too_large()
+                if size > rule.max_bytes:
+                    raise _too_large(rule)
                 try:
                     await asyncio.to_thread(write, piece)
                 except OSError as error:
                     raise _disk_refused(error) from error
                 pieces += 1
         if not size:
-            raise _empty()
+            raise _empty(rule)
         return Upload(path.name, digest.hexdigest(), size)
 
     def _require_space(self, more: int) -> None:
@@ -167,26 +187,26 @@ def _require_bytes(headers: Headers) -> None:
     )
 
 
-def _require_small(length: str) -> None:
-    if length.isdecimal() and int(length) > MAX_CHECKPOINT_BYTES:
-        raise _too_large()
+def _require_small(length: str, rule: UploadRule) -> None:
+    if length.isdecimal() and int(length) > rule.max_bytes:
+        raise _too_large(rule)
 
 
-def _too_large() -> ProblemError:
+def _too_large(rule: UploadRule) -> ProblemError:
     return ProblemError(
         Problem(
             code=ProblemCode.UPLOAD_TOO_LARGE,
             title="The file is too large",
-            detail=f"A checkpoint has at most {MAX_CHECKPOINT_BYTES // 2**30} GiB. Nothing of it was kept.",
+            detail=f"{rule.what} has at most {rule.max_bytes // 2**30:,} GiB. Nothing of it was kept.",
         )
     )
 
 
-def _empty() -> ProblemError:
+def _empty(rule: UploadRule) -> ProblemError:
     words = "The file is empty. Copy it again from where it comes from."
     return ProblemError(
         Problem(
-            code=ProblemCode.CHECKPOINT_REFUSED,
+            code=rule.refused,
             title="The file cannot be imported",
             detail=words,
             fields=[{"where": "file", "message": words}],

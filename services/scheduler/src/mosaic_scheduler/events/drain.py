@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from functools import partial
 
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord
@@ -10,7 +11,9 @@ from mosaic_scheduler.credentials.renewal import CredentialRenewal
 from mosaic_scheduler.credentials.revocation import CredentialRevocation
 from mosaic_scheduler.errors import LaunchFailed
 from mosaic_scheduler.events.announcement import RunAnnouncer
+from mosaic_scheduler.events.archived import ArchivedEvents, is_waiting
 from mosaic_scheduler.executors.protocol import AttemptRef, Executor
+from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.bus import Bus
@@ -35,6 +38,7 @@ class TelemetryDrain:
         revocation: CredentialRevocation,
         views: RunViews,
         announcer: RunAnnouncer,
+        archived: ArchivedEvents,
         reconcile: asyncio.Event,
     ) -> None:
         """`reconcile`: set when a run that waited for its leftovers may start."""
@@ -45,6 +49,7 @@ class TelemetryDrain:
         self._revocation = revocation
         self._views = views
         self._announcer = announcer
+        self._archived = archived
         self._reconcile = reconcile
         self._wake = asyncio.Event()
         self._tries: dict[str, tuple[int, float]] = {}
@@ -85,24 +90,22 @@ class TelemetryDrain:
         for run in pending:
             _, due = self._tries.get(run.record.run_id, (0, 0.0))
             if due <= time.monotonic():
-                await self._ship(run.record)
+                await self._ship(run)
         dues = [due for _, due in self._tries.values()]
         return max(0.1, min(dues) - time.monotonic()) if dues else IDLE_S
 
-    async def _ship(self, record: RunRecord) -> None:
+    async def _ship(self, run: StoredRun) -> None:
+        record = run.record
         # What waits for its next attempt left something of the one before.
         attempt = record.attempt if record.state.is_final else record.attempt - 1
         ref = AttemptRef(record.run_id, attempt)
-        try:
-            self._credentials.renew(ref)
-            done = await self._executor.drain(ref, SHIP_TIMEOUT_S)
-        except (LaunchFailed, OSError) as error:
-            get_log().warning("telemetry.drain_failed", run_id=record.run_id, error=str(error))
-            done = False
-        refusal = None if done else self._credentials.refusal_note(ref)
-        self._views.set_refusal(ref.run_id, refusal)
-        if done and record.state.is_final:
-            self._revocation.add(record.run_id)
+        folder = self._executor.folder(ref)
+        if await asyncio.to_thread(is_waiting, folder):
+            done = await self._archived.ship(
+                record.run_id, run.nonce, folder, partial(self._store.is_kept, record.run_id)
+            )
+        else:
+            done = await self._drain(ref, record)
         if not done:
             tries = self._tries.get(record.run_id, (0, 0.0))[0]
             wait_s = RETRY_S[min(tries, len(RETRY_S) - 1)]
@@ -115,3 +118,17 @@ class TelemetryDrain:
             await self._announcer.announce(settled)
         if not record.state.is_final:
             self._reconcile.set()
+
+    async def _drain(self, ref: AttemptRef, record: RunRecord) -> bool:
+        """Have a shipper send what a run left. Return whether nothing is left."""
+        try:
+            self._credentials.renew(ref)
+            done = await self._executor.drain(ref, SHIP_TIMEOUT_S)
+        except (LaunchFailed, OSError) as error:
+            get_log().warning("telemetry.drain_failed", run_id=record.run_id, error=str(error))
+            done = False
+        refusal = None if done else self._credentials.refusal_note(ref)
+        self._views.set_refusal(ref.run_id, refusal)
+        if done and record.state.is_final:
+            self._revocation.add(record.run_id)
+        return done

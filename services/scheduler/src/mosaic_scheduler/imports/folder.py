@@ -43,6 +43,11 @@ class ImportFolder:
         """What becomes the run's folder."""
         self._target = home / RUNS_DIR / run_id
 
+    def prepare(self) -> None:
+        """Make the folders. Raises OSError: the disk refused."""
+        for folder in (self.path, self.given, self.unpacked, self.made, self.run):
+            private_folder(folder)
+
     def claim(self, upload: str, name: str) -> Path:
         """Take an upload out of the gateway's folder, whatever becomes of the gateway.
 
@@ -52,8 +57,7 @@ class ImportFolder:
         """
         if _UPLOAD.fullmatch(upload) is None:
             raise FileRefused("The upload has no name that a gateway gives. Send the file again.")
-        for folder in (self.path, self.given, self.unpacked, self.made, self.run):
-            private_folder(folder)
+        self.prepare()
         target = self.given / safe_name(name)
         try:
             (self._home / UPLOADS_DIR / upload).rename(target)

@@ -58,6 +58,24 @@ class RunStore:
         self.ended.set()
         return known
 
+    async def insert_archived(self, record: RunRecord, nonce: str, event_seq: int) -> None:
+        """Add a run that comes from an archive, with its events in its outbox.
+
+        Args:
+            record: the run, which has ended.
+            nonce: its nonce.
+            event_seq: last event of its newest attempt that the scheduler of its stack recorded.
+        """
+        await self._database.call(_insert_archived, record, nonce, event_seq)
+        self.ended.set()
+
+    async def is_kept(self, run_id: str) -> bool:
+        """Whether there is such a run, and it is not about to be deleted for good."""
+        rows = await self._database.call(
+            select, "run_id = ? AND (purge_at IS NULL OR purge_at > ?)", (run_id, time.time())
+        )
+        return bool(rows)
+
     async def made_with(self, key: IdempotencyKey) -> str | None:
         """Id of the run that was made with `key`. Raises IdempotencyKeyReused as `insert` does."""
         return await self._database.call(idempotency.find, key)
@@ -210,6 +228,26 @@ def _insert(
         outbox.append(connection, record)
         file_reports.note_end(connection, record)
     return None
+
+
+def _insert_archived(
+    connection: sqlite3.Connection, record: RunRecord, nonce: str, event_seq: int
+) -> None:
+    with transaction(connection):
+        if (
+            record.trial is not None
+            and trials.find(connection, str(record.spec.parent), record.trial) is None
+        ):
+            trials.claim(connection, record)
+        connection.execute(
+            "INSERT INTO runs (run_id, state, revision, pending, nonce, event_attempt, event_seq, record, place)"
+            " VALUES (?, ?, ?, 1, ?, ?, ?, ?, (SELECT coalesce(max(place), 0) + 1 FROM runs))",
+            (
+                *(record.run_id, record.state, record.revision, nonce),
+                *(record.attempt, event_seq, record.model_dump_json()),
+            ),
+        )
+        file_reports.note_end(connection, record)
 
 
 def _claim_key(connection: sqlite3.Connection, key: IdempotencyKey, run_id: str) -> None:

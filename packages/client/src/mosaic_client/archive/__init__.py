@@ -1,0 +1,1 @@
+"""Archives of runs: one file with all that a stack has of them (docs/archive.md)."""

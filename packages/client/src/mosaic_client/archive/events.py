@@ -1,0 +1,185 @@
+"""Events of one run in an archive: as the store has them, as JSON lines and as Parquet, read from the stack once."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import zstandard
+
+from mosaic_base.sealed_zip import SealedZipWriter
+from mosaic_client.errors import AnswerInvalid
+from mosaic_client.export.json_lines import write_json_lines
+from mosaic_client.export.stored import Spaces, stored_parts
+from mosaic_client.export.writing import ReadPage, write_parquet_folder
+from mosaic_contracts.archive_words import RUN_BATCHES, RUN_COLUMNS, RUN_LINES, run_entry
+from mosaic_contracts.batch_file import (
+    BATCH_FILE_BEGINNING,
+    MAX_FRAME_BYTES,
+    pack_batch,
+    read_batches,
+)
+from mosaic_contracts.cursor import Cursor, format_cursor
+from mosaic_contracts.run_archives import ArchivedSource
+from mosaic_contracts.stored import BatchPage
+from mosaic_contracts.wire import Batch, BatchHead, BatchInvalid, Config, decode_batch
+
+_COPY_BYTES = 2**20
+_PAGE_FRAMES = 64
+_LINES_LEVEL = 1
+CountEvents = Callable[[int], None]
+"""Called with the number of events that are done so far."""
+
+
+@dataclass
+class StoredEvents:
+    """What was read of a run's events."""
+
+    sources: dict[tuple[int, str], ArchivedSource] = field(default_factory=dict)
+    spaces: dict[int, Spaces] = field(default_factory=dict)
+    packages: dict[str, str] = field(default_factory=dict)
+    """Versions of packages, of the last config event that names some."""
+
+    @property
+    def count(self) -> int:
+        """Number of events."""
+        return sum(source.events for source in self.sources.values())
+
+    def add(self, batch: Batch) -> bool:
+        """Count a batch. Return whether it has events that were not there yet."""
+        key = (batch.attempt, batch.source)
+        known = self.sources.get(key)
+        last = batch.seq0 + len(batch.records) - 1
+        before = 0 if known is None else known.last_seq
+        if last <= before:
+            return False
+        fresh = last - max(before, batch.seq0 - 1)
+        if known is None:
+            self.sources[key] = ArchivedSource(
+                attempt=batch.attempt, source=batch.source, events=fresh, last_seq=last
+            )
+        else:
+            known.events += fresh
+            known.last_seq = last
+        for record in batch.records:
+            if isinstance(record, Config):
+                self._note_packages(record.data)
+        return True
+
+    def _note_packages(self, config: Any) -> None:
+        packages = config.get("packages") if isinstance(config, dict) else None
+        if isinstance(packages, dict):
+            self.packages = {str(name): str(version) for name, version in packages.items()}
+
+
+def write_batches(
+    archive: SealedZipWriter, run_id: str, read_page: ReadPage, done: CountEvents
+) -> StoredEvents:
+    """Write all stored batches of a run as one entry.
+
+    Args:
+        archive: where to.
+        run_id: the run.
+        read_page: reads the page after a cursor.
+        done: called after each page.
+
+    Raises:
+        AnswerInvalid: the stack sent what is no batch of this version.
+    """
+    found = StoredEvents()
+    unpack = zstandard.ZstdDecompressor().decompress
+    with archive.entry(run_entry(run_id, RUN_BATCHES)) as file:
+        file.write(BATCH_FILE_BEGINNING)
+        cursor = ""
+        while True:
+            page = read_page(cursor)
+            found.spaces.update(page.spaces)
+            for frame in page.frames:
+                batch = _decoded(unpack, frame)
+                if found.add(batch):
+                    file.write(pack_batch(_head(batch), frame))
+            done(found.count)
+            if not page.has_more:
+                return found
+            cursor = page.cursor
+
+
+def write_lines(
+    archive: SealedZipWriter, run_id: str, source: BinaryIO, found: StoredEvents, done: CountEvents
+) -> None:
+    """Write all events of a run as compressed JSON lines.
+
+    Args:
+        archive: where to.
+        run_id: the run.
+        source: its batches, as `write_batches` wrote them.
+        found: what that returned.
+        done: called after each batch.
+    """
+    compressor = zstandard.ZstdCompressor(level=_LINES_LEVEL)
+    with (
+        archive.entry(run_entry(run_id, RUN_LINES)) as file,
+        compressor.stream_writer(file, closefd=False) as lines,  # type: ignore[arg-type] # it only writes
+    ):
+        for count in write_json_lines(stored_parts(_pages(source, found)), lines):
+            done(count)
+
+
+def write_columns(
+    archive: SealedZipWriter,
+    run_id: str,
+    open_source: Callable[[], BinaryIO],
+    found: StoredEvents,
+    folder: Path,
+    done: CountEvents,
+) -> None:
+    """Write all events of a run as Parquet, a file for each type; arguments as `write_lines`.
+
+    Args:
+        open_source: opens the batches; it may be called several times.
+        folder: does not exist; the files are made there.
+
+    Raises:
+        ParquetMissing: pyarrow is not installed.
+        OSError: the disk refused.
+    """
+
+    def pages() -> Iterator[BatchPage]:
+        with open_source() as source:
+            yield from _pages(source, found)
+
+    write_parquet_folder(pages, folder, None, done)
+    for path in sorted(folder.iterdir()):
+        with (
+            path.open("rb") as made,
+            archive.entry(run_entry(run_id, f"{RUN_COLUMNS}/{path.name}")) as file,
+        ):
+            while piece := made.read(_COPY_BYTES):
+                file.write(piece)
+
+
+def _pages(source: BinaryIO, found: StoredEvents) -> Iterator[BatchPage]:
+    """The batches of a file as pages of a stack."""
+    position: Cursor = {}
+    frames: list[bytes] = []
+    for head, frame in read_batches(source):
+        frames.append(frame)
+        position[(head.attempt, head.source)] = head.seq0 + head.n - 1
+        if len(frames) == _PAGE_FRAMES:
+            yield BatchPage(found.spaces, frames, format_cursor(position), has_more=True)
+            frames = []
+    yield BatchPage(found.spaces, frames, format_cursor(position), has_more=False)
+
+
+def _decoded(unpack: Callable[..., bytes], frame: bytes) -> Batch:
+    try:
+        return decode_batch(unpack(frame, max_output_size=MAX_FRAME_BYTES))
+    except (zstandard.ZstdError, BatchInvalid) as error:
+        raise AnswerInvalid(
+            f"The stack sent a batch of events that this version cannot read ({error}). Check that it has the same "
+            "version (`./mosaic doctor`)."
+        ) from error
+
+
+def _head(batch: Batch) -> BatchHead:
+    return BatchHead(batch.run_id, batch.attempt, batch.source, batch.seq0, len(batch.records))

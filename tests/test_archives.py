@@ -1,0 +1,126 @@
+"""Whole runs go to another stack as one file, and come back after they were deleted: the same to the last event."""
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stack_under_test import StackUnderTest, last_json, running_stack
+
+from mosaic_contracts.manifest_words import FileState
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.states import RunState
+
+pytestmark = pytest.mark.timeout(600)
+OWN = {
+    *("notes", "revision", "run_dir", "summary", "telemetry_pending", "position", "sps", "stale"),
+}
+"""What an imported run has of its own."""
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> Iterator[StackUnderTest]:
+    """Another stack, with a data root of its own."""
+    with running_stack(["worker_cleanrl"]) as under_test:
+        yield under_test
+
+
+@pytest.fixture(scope="module")
+def trained(stack: StackUnderTest) -> RunView:
+    """A finished training with steps, checkpoints, metrics and a tag."""
+    view = stack.submit(
+        "cleanrl", "ppo", "CartPole-v1", steps=3_072, record="replay", seed=3, tags=["kept"]
+    )
+    view = stack.wait_final(view.run_id, within_s=240)
+    assert view.state is RunState.SUCCEEDED, view.end
+    return view
+
+
+@pytest.fixture(scope="module")
+def archive(
+    stack: StackUnderTest, trained: RunView, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """An archive of it."""
+    target = tmp_path_factory.mktemp("archive") / "run.mosaic.zip"
+    done = stack.cli("archive", trained.run_id, "-o", str(target), "--json", timeout_s=180)
+    assert done.returncode == 0, done.stderr
+    said = last_json(done.stdout)
+    assert said["sha256"] == hashlib.sha256(target.read_bytes()).hexdigest()
+    assert [path.name for path in target.parent.iterdir()] == [target.name]
+    return target
+
+
+def events(stack: StackUnderTest, run_id: str) -> list[Any]:
+    """All events of a run that a worker recorded, and those of the scheduler up to the first report of its files."""
+    done = stack.cli("export", run_id, timeout_s=180)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_an_archive_is_a_zip_that_other_programs_read(archive: Path, trained: RunView) -> None:
+    """Spec, record, events as lines and as Parquet, files, and the digest of each, in the published layout."""
+    with zipfile.ZipFile(archive) as opened:
+        names = opened.namelist()
+        sums = dict(
+            reversed(line.split("  ", 1))
+            for line in opened.read("SHA256SUMS").decode().splitlines()
+        )
+        assert names[0] == "mosaic-archive.json"
+        assert sums.keys() == set(names) - {"SHA256SUMS"}
+        for name, digest in sums.items():
+            assert hashlib.sha256(opened.read(name)).hexdigest() == digest, name
+        run = f"runs/{trained.run_id}"
+        spec = json.loads(opened.read(f"{run}/spec.json"))
+        assert (spec["algorithm"], spec["seed"], spec["tags"]) == ("ppo", 3, ["kept"])
+        facts = json.loads(opened.read(f"{run}/archive.json"))
+        assert facts["worker_lock"] == trained.worker_lock
+        assert "torch" in facts["packages"]
+        assert opened.read(f"{run}/events/parquet/step.parquet").startswith(b"PAR1")
+        assert f"{run}/events/events.jsonl.zst" in names
+        assert any(name.startswith(f"{run}/files/checkpoints/") for name in names)
+
+
+def test_a_run_is_the_same_on_another_stack(
+    stack: StackUnderTest, elsewhere: StackUnderTest, trained: RunView, archive: Path
+) -> None:
+    """Id, record, events, curves and files are kept; it replays, verifies and trains on; again it is here already."""
+    done = elsewhere.cli("import", str(archive), "--json", timeout_s=180)
+    assert done.returncode == 0, done.stderr
+    (run,) = last_json(done.stdout)["runs"]  # type: ignore[misc]
+    assert (run["run_id"], run["outcome"]) == (trained.run_id, "imported")  # type: ignore[index]
+    here = elsewhere.wait_final(trained.run_id)
+    assert here.model_dump(exclude=OWN) == trained.model_dump(exclude=OWN)
+    assert here.summary is not None
+    assert trained.summary is not None
+    assert here.summary.gaps == 0
+    assert (here.summary.steps, here.summary.episodes, here.summary.mean_return) == (
+        *(trained.summary.steps, trained.summary.episodes, trained.summary.mean_return),
+    )
+    assert any("Imported" in note for note in here.notes)
+    there = events(stack, trained.run_id)
+    assert events(elsewhere, trained.run_id)[: len(there)] == there
+    with stack.client() as one, elsewhere.client() as other:
+        was, manifest = one.manifest(trained.run_id), other.manifest(trained.run_id)
+        curve = "charts/episodic_return"
+        assert one.curve(trained.run_id, curve) == other.curve(trained.run_id, curve)
+    digests = {entry.path: entry.sha256 for entry in was.entries if entry.sha256}
+    assert {entry.state for entry in manifest.entries} == {FileState.PRESENT}
+    assert {entry.path: entry.sha256 for entry in manifest.entries if entry.sha256} == digests
+    verified = elsewhere.cli(
+        "replay", trained.run_id, "--episode", "best", "--verify", timeout_s=240
+    )
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert elsewhere.cli("checkpoints", "verify", trained.run_id).returncode == 0
+    again = elsewhere.cli("import", str(archive), timeout_s=180)
+    assert again.returncode == 0, again.stderr
+    assert "here already" in again.stdout
+    assert elsewhere.run(trained.run_id).revision == here.revision
+    assert left_of_imports(elsewhere) == []
+
+
+def left_of_imports(stack: StackUnderTest) -> list[Path]:
+    """Files that are not in the folder of a run."""
+    return [path for name in ("uploads", "imports") for path in (stack.home / name).rglob("*")]
