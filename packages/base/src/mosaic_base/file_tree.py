@@ -91,7 +91,7 @@ def find_file(root: Path, path: str) -> "FoundFile | None":
     try:
         name = path.encode()
         above, _, last = name.rpartition(b"/")
-        fd = _open_folder(root, above)
+        fd = open_folder(root, above)
         try:
             found = os.stat(last, dir_fd=fd, follow_symlinks=False)
         finally:
@@ -199,15 +199,26 @@ def _is_same(now: os.stat_result, found: FoundFile) -> bool:
 
 def _open_below(root: Path, name: bytes) -> int:
     above, _, last = name.rpartition(b"/")
-    fd = _open_folder(root, above)
+    fd = open_folder(root, above)
     try:
         return os.open(last, _REGULAR, dir_fd=fd)
     finally:
         os.close(fd)
 
 
-def _open_folder(root: Path, name: bytes) -> int:
-    """Open a folder below another one, each from the one above it."""
+def open_folder(root: Path, name: bytes) -> int:
+    """Open a folder below another one, each from the one above it, so that no link is followed.
+
+    Args:
+        root: the folder that it is below.
+        name: relative path as the disk has it; empty: `root` itself.
+
+    Returns:
+        A file descriptor. The caller closes it.
+
+    Raises:
+        OSError: it is not there, is no folder, or may not be opened.
+    """
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for part in name.split(b"/") if name else ():
         above = fd

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, field_validator,
 from mosaic_contracts.compat import Self
 from mosaic_contracts.field_checks import not_a_bool
 from mosaic_contracts.models import UserModel
-from mosaic_contracts.storage_words import PROTECTED_KINDS, STEPS, RuleScope
+from mosaic_contracts.storage_words import PROTECTED_KINDS, STEPS, WHOLE_KINDS, RuleScope
 
 _UNITS = {
     "": 1,
@@ -92,6 +92,8 @@ class RetentionRule(UserModel):
     def _says_something(self) -> Self:
         if self.keep_best is not None and self.kind != "checkpoint":
             raise ValueError("keep_best is for checkpoints")
+        if self.keep_every is not None and self.kind in WHOLE_KINDS:
+            raise ValueError(f"all {self.kind} files of a run count as one; write max_count")
         if self.rebuildable_only and self.kind != "video":
             raise ValueError("rebuildable_only is for videos")
         keeps = (self.keep_last, self.keep_best, self.keep_every)
@@ -147,7 +149,7 @@ class StorageProfiles(UserModel):
     """Content of `storage_profiles.yaml`."""
 
     automatic: bool = True
-    """Whether rules are applied by themselves: after each run's end and once an hour. False: only on request."""
+    """Whether rules are applied by themselves: after each run's end, once an hour, and when a disk is nearly full."""
     default: ProfileName = "default"
     """Profile of runs that name none."""
     profiles: dict[ProfileName, StorageProfile] = Field(default_factory=dict)

@@ -17,6 +17,9 @@ FILE_RESTORED = "run.restored"
 PROTECTED_KINDS = frozenset({"record", "input"})
 """Kinds that no rule may name: what a run was asked to be, and what it began with."""
 
+WHOLE_KINDS = frozenset({"tensorboard", "wandb", "study", "log"})
+"""Kinds of which all files of a run count as one."""
+
 
 class RuleScope(StrEnum):
     """What a rule counts together."""
@@ -44,6 +47,8 @@ class KeptReason(StrEnum):
     """The run is a trial of a sweep that has not ended."""
     PARENT = "parent"
     """Another run began with this checkpoint."""
+    RESTORED = "restored"
+    """The user brought the file back from the trash."""
     OPEN = "open"
     """A program has the file open."""
     UNWRITABLE = "unwritable"

@@ -31,6 +31,8 @@ class StoredRunFiles(PeerModel):
     reasons: list[str | None] = Field(default_factory=list)
     """Why a checkpoint was saved."""
     announced: list[bool] = Field(default_factory=list)
+    places: list[int] = Field(default_factory=list)
+    """Place among all files of its kind that the run ever had, from 0: it stays the same when others are removed."""
     names: list[str | None] = Field(default_factory=list)
     """Paths as the disk has them, in hexadecimal digits, where `paths` has them not."""
 

@@ -12,16 +12,20 @@ _MAX_S = 1.0
 """Seconds after which an answer ends with the run that it is at."""
 # A folder that a run announced has an announcement and no report; its files are rows of their own.
 _KEPT = """
-SELECT path, CASE WHEN attempt > 0 THEN kind ELSE coalesce(seen_kind, 'other') END, seen_type,
-    coalesce(seen_bytes, bytes),
-    CASE WHEN attempt > 0 THEN t_us ELSE seen_us END, step, episode, env, mean_return, reason, attempt > 0, seen_name
-FROM artifact WHERE run = ? AND (attempt > 0 OR seen_attempt > 0)
-    AND (gone_attempt = 0 OR gone_reason IS x'' OR NOT ((gone_attempt, gone_seq) > (attempt, seq)
-        AND (gone_attempt, gone_seq) > (seen_attempt, seen_seq)))
+WITH known AS (
+    SELECT *, CASE WHEN attempt > 0 THEN kind ELSE coalesce(seen_kind, 'other') END AS its_kind
+    FROM artifact WHERE run = ? AND (attempt > 0 OR seen_attempt > 0)
+), placed AS (
+    SELECT *, row_number() OVER (PARTITION BY its_kind ORDER BY attempt = 0, attempt, seq, path) - 1 AS place FROM known
+)
+SELECT path, its_kind, seen_type, coalesce(seen_bytes, bytes), CASE WHEN attempt > 0 THEN t_us ELSE seen_us END,
+    step, episode, env, mean_return, reason, attempt > 0, place, seen_name
+FROM placed WHERE gone_attempt = 0 OR gone_reason IS x'' OR NOT ((gone_attempt, gone_seq) > (attempt, seq)
+    AND (gone_attempt, gone_seq) > (seen_attempt, seen_seq))
 """
 _COLUMNS = (
     *("paths", "kinds", "types", "bytes", "times", "steps", "episodes", "envs", "means", "reasons"),
-    *("announced", "names"),
+    *("announced", "places", "names"),
 )
 
 

@@ -57,6 +57,9 @@ from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.reconcile.purge import RunPurge
 from mosaic_scheduler.reconcile.replay_records import ReplayRecords
 from mosaic_scheduler.reconcile.takeover import Takeover, close_home
+from mosaic_scheduler.retention.inventory import FileInventory
+from mosaic_scheduler.retention.janitor import Janitor
+from mosaic_scheduler.retention.look import Looks
 from mosaic_scheduler.retention.profiles import ProfileFile
 from mosaic_scheduler.retention.verbs import StorageVerbs
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
@@ -159,19 +162,32 @@ class SchedulerApp:
             volumes=self._volumes,
             wake=reconcile,
         )
+        profiles, reported = ProfileFile(home), asyncio.Event()
         self._files = FileReporter(
             database,
             store,
             lambda record: executor.folder(AttemptRef(record.run_id, record.attempt)),
             announcer,
             events_due,
+            reported,
         )
+        self._janitor = Janitor(
+            home,
+            database,
+            bus,
+            Looks(home, database, FileInventory(bus), profiles),
+            profiles,
+            announcer.announce,
+            self._files.report_files,
+            reported,
+            self._volumes.short,
+        )
+        self._volumes.on_change(reported.set)
         self._purge = RunPurge(database, bus, home, executor, self._publisher)
         self._machine = _machine_watch(
             settings, executor, ledger, self._gpu_watch, heartbeats, database, events_due
         )
 
-        profiles = ProfileFile(home)
         trackers = TrackerLooks(settings, vault, ReachProbe())
         gpus = GpuSupply(self._gpu_watch, ledger, executor)
         admission = Admission(
@@ -228,7 +244,7 @@ class SchedulerApp:
             GpuReports(self._gpu_watch, ledger, executor),
             SecretService(vault),
             self._files,
-            StorageVerbs(profiles),
+            StorageVerbs(home, database, profiles, self._janitor, self._volumes),
             self._machine,
             self._catalogue,
         )
@@ -254,6 +270,8 @@ class SchedulerApp:
             "purge": self._purge.run,
             "file_reports": self._files.run,
             "file_digests": self._files.run_digests,
+            "retention": self._janitor.run,
+            "trash": self._janitor.run_sweeps,
             "machine": self._machine.run,
             "volumes": self._volumes.run,
             "gpus": self._gpu_watch.run,

@@ -118,6 +118,31 @@ CREATE INDEX runs_files_due ON runs (files_state) WHERE files_state IN (1, 2);
 """How far the report of the files of an ended run is (`runs.file_reports`). Runs that ended before are reported when
 somebody asks for their manifest."""
 
+_REMOVED_FILES = """
+CREATE TABLE removed_files (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id TEXT NOT NULL,
+    path TEXT NOT NULL,
+    name BLOB NOT NULL,
+    type TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    rule TEXT NOT NULL,
+    state INTEGER NOT NULL,
+    removed_at REAL NOT NULL,
+    expires_at REAL NOT NULL
+) STRICT;
+CREATE INDEX removed_files_by_run ON removed_files (run_id);
+CREATE INDEX removed_files_by_state ON removed_files (state, expires_at);
+CREATE TABLE kept_files (
+    run_id TEXT NOT NULL,
+    path TEXT NOT NULL,
+    PRIMARY KEY (run_id, path)
+) STRICT, WITHOUT ROWID;
+"""
+"""Files that retention moves to the trash, with how far each is (`retention.removals`); `name` is the path below the
+run's folder as the disk has it. And files that the user brought back, which stay."""
+
 MIGRATIONS = (
     _FIRST,
     _CHANGES_BY_USERS,
@@ -129,5 +154,6 @@ MIGRATIONS = (
     _FACTS_OF_IMPORTS,
     _TRIAL_RUNS,
     _FILES_OF_RUNS,
+    _REMOVED_FILES,
 )
 """Never change one that was released; append."""

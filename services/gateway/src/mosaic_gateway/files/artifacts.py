@@ -1,8 +1,10 @@
 """Files of a run: the list of what was announced, and where a file really lies."""
 
 import asyncio
+import fcntl
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +56,9 @@ def open_file(folder: Path, path: str) -> OpenFile:
         fd = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (PathRefused, OSError) as error:
         raise artifact_unknown(path) from error
+    with suppress(OSError):  # a program has locked it for itself, or the disk knows no locks
+        # The scheduler removes no file that is locked. The lock ends with the download.
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     found = os.fstat(fd)
     # Asked again of what is open now: a link may have come into the path meanwhile.
     opened = Path(f"/proc/self/fd/{fd}").readlink()

@@ -15,6 +15,7 @@ from mosaic_scheduler import problem
 from mosaic_scheduler.events.announcement import RunAnnouncer
 from mosaic_scheduler.reconcile.purge import RunPurge
 from mosaic_scheduler.retention.profiles import ProfileFile
+from mosaic_scheduler.retention.removals import forget_kept
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.bus import Verb
@@ -60,9 +61,7 @@ class RunChanges:
         known = list(self._profiles.content().profiles)
         if profile is not None and profile not in known:
             raise problem.profile_unknown(profile, known)
-        return await self._change(
-            request.run_id, lambda _connection, record: record.model_copy(update=changes)
-        )
+        return await self._change(request.run_id, partial(_patch, changes=changes))
 
     async def delete(self, request: DeleteRequest) -> RunRecord:
         """Archive an ended run for a day or, with `now`, delete it. Again: only `now` changes something."""
@@ -82,6 +81,14 @@ class RunChanges:
             raise problem.run_unknown(run_id)
         await self._announcer.announce(changed)
         return self._views.view(changed)
+
+
+def _patch(
+    connection: sqlite3.Connection, record: RunRecord, changes: dict[str, object]
+) -> RunRecord:
+    if changes.get("pinned") is False or "storage_profile" in changes:
+        forget_kept(connection, record.run_id)
+    return record.model_copy(update=changes)
 
 
 def _archive(connection: sqlite3.Connection, record: RunRecord, now: bool) -> RunRecord:

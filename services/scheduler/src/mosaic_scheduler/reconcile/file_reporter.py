@@ -45,13 +45,15 @@ class FileReporter:
         folder_of: Callable[[RunRecord], Path],
         announcer: RunAnnouncer,
         events_due: asyncio.Event,
+        reported: asyncio.Event,
     ) -> None:
-        """`events_due`: set when there is a new event to be sent."""
+        """`events_due`: set when there is a new event to be sent; `reported`: set when a run has a report."""
         self._database = database
         self._store = store
         self._folder_of = folder_of
         self._announcer = announcer
         self._events_due = events_due
+        self._reported = reported
         self._digests_due = asyncio.Event()
         self._quick = ThreadPoolExecutor(1, thread_name_prefix="files")
         self._patient = ThreadPoolExecutor(
@@ -144,6 +146,7 @@ class FileReporter:
         if changed is not None:
             await self._announcer.announce(changed)
         self._events_due.set()
+        self._reported.set()
         if report is not None and report.unhashed:
             self._digests_due.set()
 

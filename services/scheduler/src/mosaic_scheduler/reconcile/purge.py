@@ -151,3 +151,6 @@ def _forget(connection: sqlite3.Connection, run_id: str) -> None:
         for table in ("supervisor_events", "idempotency_keys", "runs"):
             connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - the names above
         connection.execute("DELETE FROM trial_runs WHERE sweep = ?", (run_id,))
+        connection.execute("DELETE FROM kept_files WHERE run_id = ?", (run_id,))
+        # What is in the trash goes with the next look of retention.
+        connection.execute("UPDATE removed_files SET expires_at = 0 WHERE run_id = ?", (run_id,))

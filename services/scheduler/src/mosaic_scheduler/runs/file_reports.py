@@ -75,11 +75,11 @@ def add_report(
         data = report.model_dump(mode="json", exclude_defaults=True)
         fact = RunFact("extra", {"type": RUN_FILES, "data": data})
         outbox.append_facts(connection, record, [fact])
-        return None if record.telemetry_pending else _mark_pending(connection, record)
+        return None if record.telemetry_pending else mark_pending(connection, record)
 
 
-def _mark_pending(connection: sqlite3.Connection, record: RunRecord) -> RunRecord:
-    """Something of the run is on its way to the store again."""
+def mark_pending(connection: sqlite3.Connection, record: RunRecord) -> RunRecord:
+    """Note that something of an ended run is on its way to the store again, inside a transaction."""
     changes = {"telemetry_pending": True, "revision": record.revision + 1}
     changed = record.model_copy(update=changes)
     connection.execute(

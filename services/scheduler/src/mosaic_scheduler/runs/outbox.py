@@ -50,7 +50,7 @@ class RunFact:
     """An event that is neither a state nor a metric: of an import, or what the folder of an ended run has."""
 
     type: str
-    """`config`, `checkpoint`, `artifact` or `extra`."""
+    """`config`, `checkpoint`, `artifact`, `artifact_pruned` or `extra`."""
     data: dict[str, Any]
     """Fields of the record (`mosaic_contracts.wire`)."""
 
@@ -59,6 +59,7 @@ _RECORD_OF = {
     "config": wire.Config,
     "checkpoint": wire.Checkpoint,
     "artifact": wire.Artifact,
+    "artifact_pruned": wire.ArtifactPruned,
     "extra": wire.Extra,
 }
 
