@@ -13,12 +13,12 @@ from mosaic_contracts.states import RunState
 from mosaic_contracts.storage import RetentionRule, StorageProfile, StorageProfiles
 from mosaic_contracts.storage_words import KeptReason, RuleScope
 from mosaic_contracts.store_upkeep import RunSpace
-from mosaic_scheduler.retention.facts import RunFacts, StoredRunRow, read_facts
+from mosaic_scheduler.retention.facts import RetainedRun, StoredRunRow, read_facts
 from mosaic_scheduler.retention.inventory import StoredItem
 from mosaic_scheduler.retention.planner import DAY_S, Decision, StorageFacts, allowed, decide
 
 NOW = 1_000_000_000.0
-RUN = RunFacts(
+RUN = RetainedRun(
     run_id="01J00000000000000000000000",
     revision=1,
     name="a run",
@@ -38,7 +38,7 @@ RUN = RunFacts(
 )
 
 
-def run(number: int, **changes: Any) -> RunFacts:
+def run(number: int, **changes: Any) -> RetainedRun:
     """One of several runs."""
     return dataclasses.replace(
         RUN, run_id=f"01J{number:023d}", ended_at=NOW - (100 - number) * DAY_S, **changes
@@ -64,7 +64,7 @@ def videos(count: int) -> list[StoredItem]:
 
 def decided(
     rules: Sequence[RetentionRule],
-    files: Mapping[RunFacts, Sequence[StoredItem]],
+    files: Mapping[RetainedRun, Sequence[StoredItem]],
     restored: Mapping[str, frozenset[str]] | None = None,
     spaces: Mapping[str, RunSpace] | None = None,
     **profile: Any,

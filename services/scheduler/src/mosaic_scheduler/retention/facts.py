@@ -30,7 +30,7 @@ class StoredRunRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RunFacts:
+class RetainedRun:
     """What rules need to know of a run."""
 
     run_id: str
@@ -69,7 +69,7 @@ def read_rows(connection: sqlite3.Connection) -> list[StoredRunRow]:
     return [StoredRunRow(*row) for row in connection.execute(query)]
 
 
-def read_facts(rows: Iterable[StoredRunRow]) -> list[RunFacts]:
+def read_facts(rows: Iterable[StoredRunRow]) -> list[RetainedRun]:
     """StorageFacts of runs that are not derived from others. A second for 10,000 runs: call it in a thread."""
     parsed = [(row, json.loads(row.record)) for row in rows]
     unfinished = {row.run_id for row, _ in parsed if not RunState(row.state).is_final}
@@ -105,11 +105,11 @@ def _facts(
     needed: Mapping[str, str],
     user: str | None,
     unfinished: set[str],
-) -> RunFacts:
+) -> RetainedRun:
     spec = record["spec"]
     level = RecordLevel(spec.get("record", RecordLevel.REPLAY))
     ended = record.get("end_recorded_at") or record.get("ended_at")
-    return RunFacts(
+    return RetainedRun(
         run_id=row.run_id,
         revision=row.revision,
         name=str(record.get("name", "")),

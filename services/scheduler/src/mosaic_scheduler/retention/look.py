@@ -12,7 +12,7 @@ from mosaic_contracts.manifest_words import FileType
 from mosaic_contracts.store_upkeep import RunSpace
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.retention import removals
-from mosaic_scheduler.retention.facts import RunFacts, StoredRunRow, read_facts, read_rows
+from mosaic_scheduler.retention.facts import RetainedRun, StoredRunRow, read_facts, read_rows
 from mosaic_scheduler.retention.inventory import FileInventory, RunItems
 from mosaic_scheduler.retention.orphans import OrphanFolder, find_orphans
 from mosaic_scheduler.retention.planner import Decision, StorageFacts, decide
@@ -24,7 +24,7 @@ from mosaic_scheduler.retention.removals import Removal, RemovedFile
 class Look:
     """What was found, and what follows from it."""
 
-    runs: Mapping[str, RunFacts]
+    runs: Mapping[str, RetainedRun]
     files: Mapping[str, RunItems]
     """Files that are in their place."""
     spaces: Mapping[str, RunSpace]
@@ -96,7 +96,7 @@ class Looks:
 
     def _decide(
         self,
-        runs: Mapping[str, RunFacts],
+        runs: Mapping[str, RetainedRun],
         files: Mapping[str, RunItems],
         spaces: Mapping[str, RunSpace],
         removed: list[RemovedFile],

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from mosaic_contracts.storage import RetentionRule, StorageProfile
 from mosaic_contracts.storage_words import DRAFT, KeptReason, RuleScope
 from mosaic_contracts.store_upkeep import RunSpace
-from mosaic_scheduler.retention.facts import RunFacts
+from mosaic_scheduler.retention.facts import RetainedRun
 from mosaic_scheduler.retention.inventory import StoredItem
 from mosaic_scheduler.retention.values import BUDGET_KINDS, Unit, units_of
 
@@ -34,7 +34,7 @@ class PlannedUnit:
 class PlannedThinning:
     """Steps of a run that go."""
 
-    run: RunFacts
+    run: RetainedRun
     every: int
     bytes: int
     """An estimate."""
@@ -74,7 +74,7 @@ class Decision:
 class StorageFacts:
     """All that a decision is made of."""
 
-    runs: Sequence[RunFacts]
+    runs: Sequence[RetainedRun]
     files: Mapping[str, Sequence[StoredItem]]
     spaces: Mapping[str, RunSpace]
     profile_of: Callable[[str | None], tuple[str, StorageProfile]]
@@ -249,7 +249,7 @@ def _kept_every(profile: StorageProfile, space: RunSpace | None) -> int | None:
 
 
 def _thinning(
-    run: RunFacts, name: str, profile: StorageProfile, space: RunSpace | None
+    run: RetainedRun, name: str, profile: StorageProfile, space: RunSpace | None
 ) -> PlannedThinning | None:
     if (
         profile.steps_every is None

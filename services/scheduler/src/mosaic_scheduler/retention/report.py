@@ -17,7 +17,7 @@ from mosaic_contracts.storage_reports import (
     TrashReport,
 )
 from mosaic_contracts.storage_words import ORPHAN, STEPS, WHOLE_KINDS, KeptReason
-from mosaic_scheduler.retention.facts import RunFacts
+from mosaic_scheduler.retention.facts import RetainedRun
 from mosaic_scheduler.retention.inventory import StoredItem
 from mosaic_scheduler.retention.janitor import ORPHAN_RULE, Chosen, StepResult
 from mosaic_scheduler.retention.look import Look
@@ -96,7 +96,9 @@ def kept_counts(kept: Iterable[tuple[KeptReason, str, int, int]]) -> list[KeptCo
     return sorted(found.values(), key=lambda count: -count.bytes)
 
 
-def trash_of(rows: Sequence[RemovedFile], runs: Mapping[str, RunFacts], limit: int) -> TrashReport:
+def trash_of(
+    rows: Sequence[RemovedFile], runs: Mapping[str, RetainedRun], limit: int
+) -> TrashReport:
     """What is in the trash."""
     files = [row for row in rows if not row.is_folder]
     first = min((row.expires_at for row in files), default=None)
@@ -155,7 +157,7 @@ def kind_totals(rows: Iterable[RunStorage]) -> list[KindUse]:
 
 def _run_row(
     look: Look,
-    run: RunFacts,
+    run: RetainedRun,
     profiles: ProfileOf,
     live: Mapping[str, list[KindUse]],
     going: PlannedUnit | None,
@@ -192,7 +194,7 @@ def _run_row(
 
 
 def _next_removal(
-    look: Look, run: RunFacts, going: PlannedUnit | None, thinned: PlannedThinning | None
+    look: Look, run: RetainedRun, going: PlannedUnit | None, thinned: PlannedThinning | None
 ) -> NextRemoval | None:
     if going is not None:
         unit = going.unit

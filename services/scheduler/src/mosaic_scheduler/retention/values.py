@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mosaic_contracts.storage_words import DRAFT, ORPHAN, STEPS, WHOLE_KINDS, KeptReason
-from mosaic_scheduler.retention.facts import RunFacts
+from mosaic_scheduler.retention.facts import RetainedRun
 from mosaic_scheduler.retention.inventory import StoredItem
 
 CHECKPOINT, VIDEO = "checkpoint", "video"
@@ -21,7 +21,7 @@ BUDGET_KINDS = frozenset({VIDEO, "tensorboard", "wandb", "log", CHECKPOINT})
 class Unit:
     """What a rule counts as one: a file, or all files of a run's kind."""
 
-    run: RunFacts
+    run: RetainedRun
     kind: str
     items: Sequence[StoredItem]
     bytes: int
@@ -65,7 +65,7 @@ class Unit:
 
 
 def units_of(
-    run: RunFacts,
+    run: RetainedRun,
     items: Sequence[StoredItem],
     kept_every: int | None,
     restored: frozenset[str] | set[str] = frozenset(),
@@ -109,7 +109,7 @@ def units_of(
 
 
 def _kept(
-    run: RunFacts, item: StoredItem, restored: frozenset[str] | set[str]
+    run: RetainedRun, item: StoredItem, restored: frozenset[str] | set[str]
 ) -> tuple[KeptReason, str] | None:
     if run.kept is not None:
         return run.kept
@@ -129,11 +129,11 @@ def _best(checkpoints: Sequence[StoredItem]) -> StoredItem | None:
     return max(named, key=lambda item: item.place, default=None)
 
 
-def _time(run: RunFacts, item: StoredItem) -> float:
+def _time(run: RetainedRun, item: StoredItem) -> float:
     return item.t if item.t is not None else run.ended_at or 0.0
 
 
-def _is_rebuildable(run: RunFacts, item: StoredItem, kept_every: int | None) -> bool:
+def _is_rebuildable(run: RetainedRun, item: StoredItem, kept_every: int | None) -> bool:
     """Whether a video's steps are in the store, and will be."""
     if item.episode is None or run.replay_every is None:
         return False

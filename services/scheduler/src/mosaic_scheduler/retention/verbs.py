@@ -28,7 +28,7 @@ from mosaic_scheduler import problem
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.disk.watch import VolumeWatch
 from mosaic_scheduler.retention import removals, report, stack_files
-from mosaic_scheduler.retention.facts import RunFacts
+from mosaic_scheduler.retention.facts import RetainedRun
 from mosaic_scheduler.retention.janitor import FILES_AT_ONCE, Chosen, Janitor
 from mosaic_scheduler.retention.look import Look
 from mosaic_scheduler.retention.profiles import ProfileFile
@@ -136,7 +136,7 @@ class StorageVerbs:
             notes=self._notes(),
         )
 
-    def _look_at_folders(self, runs: Sequence[RunFacts]) -> Mapping[str, list[KindUse]]:
+    def _look_at_folders(self, runs: Sequence[RetainedRun]) -> Mapping[str, list[KindUse]]:
         """Files of runs that have not ended, or whose files are not listed yet."""
         found: dict[str, list[KindUse]] = {}
         for run in runs:
