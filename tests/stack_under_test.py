@@ -103,7 +103,7 @@ class StackUnderTest:
             alive = entry.pid is not None and psutil.pid_exists(entry.pid)
             return entry.pid if alive and entry.state == "up" else None
 
-        return until(pid, f"{name} is up", 30)
+        return until(pid, f"{name} is up", 60)
 
     def kill_service(self, name: str) -> None:
         """kill -9 a service; the supervisor is to bring it back."""
@@ -164,12 +164,12 @@ class StackUnderTest:
                     raise
                 return None  # the scheduler or the broker that was killed comes back
 
-        return until(view, "the gateway answers", 30)
+        return until(view, "the gateway answers", 60)
 
     def wait_ready(self) -> None:
         """Wait until every service is up and answers; after a kill that takes the supervisor a moment."""
 
-        until(self.is_ready, "the whole stack is ready", 30)
+        until(self.is_ready, "the whole stack is ready", 60)
 
     def is_ready(self) -> bool:
         """Whether every service is up and answers now."""
@@ -234,7 +234,7 @@ def kill9(pid: int) -> None:
         except psutil.NoSuchProcess:
             return True
 
-    until(gone, f"process {pid} is gone", 10)
+    until(gone, f"process {pid} is gone", 60)
 
 
 def until(claim: Callable[[], T | None], words: str, within_s: float) -> T:

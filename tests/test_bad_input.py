@@ -328,12 +328,12 @@ def test_wrong_credentials_lose_nothing(stack: StackUnderTest) -> None:
     said = (stack.run_dir(view.run_id) / SHIPPER_LOG).read_text().splitlines()
     assert sum("permissions violation" in line for line in said) == 1, said
     assert is_admitted(stack, other), "a live run's credentials are good"
-    until(lambda: not is_admitted(stack, view), "an ended run's credentials are useless", 20)
+    until(lambda: not is_admitted(stack, view), "an ended run's credentials are useless", 60)
     with stack.client() as client:
         client.stop(other.run_id)
     other = ended(stack, other)
     assert end_of(other).stop_step is StopStep.ASKED
-    until(lambda: not is_admitted(stack, other), "so are those of one that was stopped", 20)
+    until(lambda: not is_admitted(stack, other), "so are those of one that was stopped", 60)
     # Its supervisor starts the broker again as it is, without writing its configuration.
     stack.kill_service("broker")
     stack.wait_ready()
@@ -367,7 +367,7 @@ def test_a_service_that_is_refused_is_told(stack: StackUnderTest, service: str) 
     with service_away(stack, "broker"):
         creds.write_text(own[:200])
     try:
-        until(lambda: not stack.is_ready(), "the stack is not ready", 20)
+        until(lambda: not stack.is_ready(), "the stack is not ready", 60)
         told = stack.cli("doctor", "--json")
         assert told.returncode == 1
         findings: Any = last_json(told.stdout)["findings"]
@@ -382,7 +382,7 @@ def test_a_service_that_is_refused_is_told(stack: StackUnderTest, service: str) 
             return words in " ".join(refused.stderr.split())
 
         # until its first try with these credentials, a service knows only that the broker was away
-        until(is_told, f"the submit says {words!r}", 20)
+        until(is_told, f"the submit says {words!r}", 60)
     finally:
         creds.write_text(own)
     stack.wait_ready()

@@ -34,4 +34,4 @@ def test_it_ends_with_its_window_also_where_ctrl_c_is_ignored(tmp_path: Path) ->
             with request:
                 assert request.recv(1)  # it has read its order, and waits for an answer
                 program.stdin.close()
-                assert program.wait(30) == 130
+                assert program.wait(60) == 130

@@ -119,7 +119,7 @@ def gateway() -> Iterator[Answers]:
         thread.start()
         yield known
         server.shutdown()
-        thread.join(5)
+        thread.join(60)
 
 
 def point_at(known: Answers, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ ANY = StartOptions()
 Living = Callable[[], list[Process]]
 
 
-def until(claim: Callable[[], bool], timeout_s: float = 15.0) -> bool:
+def until(claim: Callable[[], bool], timeout_s: float = 60.0) -> bool:
     """Whether the claim becomes true in time."""
     deadline_s = time.monotonic() + timeout_s
     while time.monotonic() < deadline_s:
@@ -228,7 +228,7 @@ def test_a_second_supervisor_is_refused(layout: Layout) -> None:
     first = up(layout)
     second = start_detached(layout, ANY, tied=True)
     assert wait_until_ready(layout, second, lambda _: None).supervisor_pid == first.supervisor_pid
-    assert second.wait(10) == 75
+    assert second.wait(60) == 75
     with pytest.raises(StackAlreadyUp, match="mosaic status"):
         StackLock.take(layout.lock_file)
 
@@ -283,7 +283,7 @@ def test_a_stack_that_is_tied_ends_with_its_parent(layout: Layout, living: Livin
     assert until(lambda: running_stack(layout.home, layout.lock_file) is not None)
     wait_until_ready(layout, None, lambda _: None)
     parent.kill()
-    parent.wait(5)
+    parent.wait(60)
     assert until(lambda: living() == [])
 
 

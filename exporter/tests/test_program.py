@@ -83,7 +83,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
 
         yield begin
         server.shutdown()
-        thread.join(30)
+        thread.join(60)
 
 
 def ended(program: "subprocess.Popen[str]") -> tuple[int, list[ExporterLine]]:
@@ -91,7 +91,7 @@ def ended(program: "subprocess.Popen[str]") -> tuple[int, list[ExporterLine]]:
     assert program.stdout is not None
     with program:
         lines = [ExporterLine.model_validate_json(line) for line in program.stdout]
-        code = program.wait(30)
+        code = program.wait(60)
     return code, lines
 
 
@@ -137,7 +137,7 @@ def test_a_cancelled_export_leaves_nothing(
     """Ctrl-C, or the end of the program that started it: what was begun is removed, at once."""
     Stack.is_whole = False
     program = start()
-    assert Stack.waits.wait(30)
+    assert Stack.waits.wait(60)
     cancel(program)
     assert ended(program)[0] == 130
     assert list((tmp_path / "datasets").iterdir()) == []

@@ -103,7 +103,7 @@ class ClientProcess:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            return self._process.wait(30)
+            return self._process.wait(60)
         finally:
             self._process.kill()
             self._reader.join()

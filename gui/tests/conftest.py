@@ -27,8 +27,15 @@ try:
 except ImportError as missing:
     pytest.exit(str(explain_import(missing)), returncode=1)
 
+from pytestqt.qtbot import QtBot  # noqa: E402 - the same
+
 from mosaic_gui.theme.apply import apply_theme, load_fonts  # noqa: E402 - Qt is there
 from mosaic_gui.theme.tokens import DARK  # noqa: E402 - the same
+
+WAIT_MS = 60_000
+"""Deadline of a wait for an event that names none."""
+for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitCallback):
+    wait.__kwdefaults__["timeout"] = WAIT_MS
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -65,7 +65,7 @@ class RealStack:
             headers=headers,
         )
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, timeout=30) as answer:
+        with opener.open(request, timeout=60) as answer:
             return json.load(answer)
 
     def submit(self, **parameters: float) -> str:

@@ -94,7 +94,7 @@ def test_the_proxy_refuses_what_is_not_listed(compose: ComposeStack) -> None:
         "import urllib.request, urllib.error\n"
         "def ask(method, path):\n"
         "    request = urllib.request.Request('http://engine:2375' + path, method=method)\n"
-        "    try: return urllib.request.urlopen(request, timeout=5).status\n"
+        "    try: return urllib.request.urlopen(request, timeout=60).status\n"
         "    except urllib.error.HTTPError as error: return error.code\n"
         "print(*[ask(*p) for p in (('GET', '/v1.45/containers/json'), ('POST', '/v1.45/containers/x/exec'),"
         " ('POST', '/v1.45/build'), ('POST', '/v1.45/images/create?fromImage=x'), ('DELETE', '/v1.45/images/x'),"

@@ -172,7 +172,7 @@ def test_an_engine_that_went_away(compose: ComposeStack) -> None:
         away = "engine cannot be reached"
         return away in (waiting.waiting_reason or "") and away in " ".join(stopping.notes)
 
-    until(said, "both runs say that the engine is away", 30)
+    until(said, "both runs say that the engine is away", 60)
     compose.compose("up", "-d", "--wait", "engine")
     stopped_run = compose.wait_final(living)
     assert (stopped_run.state, end_of(stopped_run).exit_code) == ("cancelled", 0)
@@ -190,7 +190,7 @@ def test_a_deleted_run_leaves_no_file(compose: ComposeStack) -> None:
     def gone() -> bool:
         return run_id not in compose.compose(*folders).split()
 
-    until(gone, f"the folder of {run_id} is deleted", 30)
+    until(gone, f"the folder of {run_id} is deleted", 60)
 
 
 def test_the_gpu_overlay_is_valid() -> None:

@@ -22,7 +22,7 @@ request = urllib.request.Request(
     {"Authorization": f"Basic {word}", "Content-Type": "application/json"},
 )
 try:
-    print(urllib.request.urlopen(request, timeout=10).status)
+    print(urllib.request.urlopen(request, timeout=60).status)
 except urllib.error.HTTPError as error:
     print(error.code)
 """
@@ -125,7 +125,7 @@ def test_any_user_on_a_read_only_root(compose: ComposeStack) -> None:
         until(lambda: health(container) == "healthy", "it is healthy", 60)
         began = time.monotonic()
         docker("stop", "--time", "30", container)
-        assert time.monotonic() - began < 15  # a second or two; a kill would come after 30
+        assert time.monotonic() - began < 25  # a second or two; a kill would come after 30
         assert docker("inspect", "-f", "{{.State.ExitCode}}", container).strip() == "0"
     finally:
         docker("rm", "-f", container)

@@ -37,7 +37,7 @@ class Xmpp:
         for pipe in (self._server.stdin, self._server.stdout):
             if pipe is not None:
                 pipe.close()
-        self._server.wait(30)
+        self._server.wait(60)
 
 
 @pytest.fixture

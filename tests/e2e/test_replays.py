@@ -167,10 +167,10 @@ def test_a_killed_replay_is_said_and_leaves_nothing(
         replay = client.replay(trained.run_id, 1, env=2)
         client.replay_result(replay.run_id, timeout_s=60)
         stack.kill_run_part(replay.run_id, "worker")
-        until(lambda: client.run(replay.run_id).state.is_final, "the replay has ended", 30)
+        until(lambda: client.run(replay.run_id).state.is_final, "the replay has ended", 60)
         with pytest.raises(ClientError, match="ended"):
             list(client.frames(replay.run_id))
-    until(lambda: not stack.processes_of(replay.run_id), "no process of it is left", 10)
+    until(lambda: not stack.processes_of(replay.run_id), "no process of it is left", 60)
 
 
 def test_a_dataset_holds_whole_episodes(

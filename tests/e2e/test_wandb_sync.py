@@ -91,7 +91,7 @@ def test_a_run_is_sent_once_whatever_is_killed(
     assert states
     assert set(states) == {"COMMITTED"}
     with stack.client() as client:
-        until(lambda: client.syncs(trained.run_id).tracked is not None, "the page is known", 30)
+        until(lambda: client.syncs(trained.run_id).tracked is not None, "the page is known", 60)
         status = client.syncs(trained.run_id)
         assert status.tracked is not None
         assert status.tracked.url == f"{server.url}/{run.entity}/p/runs/{run.id}"

@@ -61,7 +61,7 @@ def test_a_worker_that_waits_can_be_stopped(stack: StackUnderTest) -> None:
         until(lambda: has_note(stack, run_id), "the run says that it waits", 60)
         with stack.client() as client:
             client.stop(run_id)
-        until(lambda: stack.run(run_id).state is not RunState.RUNNING, "it stops", 10)
+        until(lambda: stack.run(run_id).state is not RunState.RUNNING, "it stops", 60)
     view = stack.wait_final(run_id, within_s=120)
     assert view.end is not None
     assert (view.state, view.end.cause) == (RunState.CANCELLED, EndCause.STOPPED_BY_USER)

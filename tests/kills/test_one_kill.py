@@ -55,7 +55,7 @@ def wait_gone(process: psutil.Process) -> None:
         except psutil.NoSuchProcess:
             return True
 
-    until(is_gone, f"process {process.pid} is gone", 20)
+    until(is_gone, f"process {process.pid} is gone", 60)
 
 
 def expected_end(killed: set[str]) -> tuple[RunState, set[EndCause]]:

@@ -47,7 +47,7 @@ def trials_of(stack: StackUnderTest, sweep_id: str) -> "list[TrialRecord]":
                 raise
             return None
 
-    return until(page, "the gateway shows trials", 30).trials
+    return until(page, "the gateway shows trials", 60).trials
 
 
 def test_a_sweep_makes_its_trials_once_whatever_is_killed(stack: StackUnderTest) -> None:

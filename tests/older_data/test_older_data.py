@@ -75,7 +75,7 @@ def test_an_older_run_has_a_complete_manifest(stack: StackUnderTest) -> None:
             def is_reported(run_id: str = run.run_id) -> bool:
                 return client.manifest(run_id).reported_at is not None
 
-            until(is_reported, "the report is stored", 30)
+            until(is_reported, "the report is stored", 60)
             assert client.manifest(run.run_id).entries == first.entries
 
 

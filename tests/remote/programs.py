@@ -79,7 +79,7 @@ class Programs:
             yield
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(60)
 
 
 def _found(program: str) -> str | None:

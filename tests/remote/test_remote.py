@@ -182,14 +182,14 @@ def test_tensorboard_over_tls(elsewhere: Elsewhere, trusted: ssl.SSLContext) -> 
             urllib.request.HTTPSHandler(context=context),
             urllib.request.HTTPCookieProcessor(cookies),
         )
-        browser.open(link, timeout=30).close()
+        browser.open(link, timeout=60).close()
         assert [cookie.secure for cookie in cookies] == [context is not None]
         page = link.partition("?")[0]
-        with browser.open(page, timeout=30) as answer:
+        with browser.open(page, timeout=60) as answer:
             assert b"<title>TensorBoard" in answer.read()
 
         def has_run(page: str = page, browser: urllib.request.OpenerDirector = browser) -> bool:
-            with browser.open(f"{page}data/plugin/scalars/tags", timeout=30) as answer:
+            with browser.open(f"{page}data/plugin/scalars/tags", timeout=60) as answer:
                 return bool(json.load(answer))
 
         until(has_run, "TensorBoard has the run's metrics", 60)

@@ -28,7 +28,7 @@ def test_steps_at_once_really_overlap_and_are_printed_whole(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Two steps that wait for each other both end; each prints its text in one piece, and both are summed."""
-    together = Barrier(2, timeout=20)
+    together = Barrier(2, timeout=60)
 
     def act(name: str) -> tuple[Outcome, str]:
         together.wait()

@@ -21,7 +21,7 @@ from mosaic_gui.net.location import StackLocation
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.checkpoints import CheckpointsModel
 
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 
 
 class Bench:

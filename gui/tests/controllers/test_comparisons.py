@@ -31,7 +31,7 @@ if {waits!r}:
 sys.exit({code!r})
 """
 PROGRESS = {"progress": [{"name": "ppo", "state": "running", "episodes": 3}]}
-TIMEOUT_MS = 20_000
+TIMEOUT_MS = 60_000
 
 
 class Bench:

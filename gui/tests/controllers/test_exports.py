@@ -45,7 +45,7 @@ sys.exit({code!r})
 """
 PROGRESS = {"progress": {"phase": "drawing", "done": 5, "total": 10}}
 VIDEO = {"video": {"file": "a.mp4", "frames": 10, "fps": 25.0, "approximate_from": 7}}
-TIMEOUT_MS = 20_000
+TIMEOUT_MS = 60_000
 
 
 class Bench:

@@ -16,7 +16,7 @@ from mosaic_gui.controllers.keyring_client import KeyringClient
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.views.tracking_key import TrackingKey
 
-WAIT_MS = 30_000
+WAIT_MS = 60_000
 CANARY = "k3y-canary-0123456789"
 _BACKEND = """\
 import json, os, pathlib, time

@@ -23,7 +23,7 @@ from mosaic_gui.viewmodels.stage import Picture, StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.stage import LINE_HEIGHT, LOW_HEIGHT, StageView
 
-WAIT_MS = 10_000
+WAIT_MS = 60_000
 RUN = run_id(0)
 
 

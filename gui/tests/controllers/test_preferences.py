@@ -13,7 +13,7 @@ from mosaic_gui.state.connection import LinkState
 from mosaic_gui.state.diagnosis import Diagnosis, Trouble
 from mosaic_gui.state.memory import MOST_STACKS, KnownStack
 
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 
 
 @pytest.fixture

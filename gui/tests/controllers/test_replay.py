@@ -21,7 +21,7 @@ from mosaic_gui.viewmodels.frame_clock import FrameClock
 from mosaic_gui.viewmodels.player import MOST_PANES, PlayerModel
 from mosaic_gui.viewmodels.replay import ReplayModel, ReplayPhase
 
-WAIT_MS = 10_000
+WAIT_MS = 60_000
 FIRST, SECOND = EpisodeAddress(RUN, 1, 0, 0), EpisodeAddress(RUN, 1, 0, 3)
 PROBLEM = {
     "code": "run_live",

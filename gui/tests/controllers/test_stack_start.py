@@ -6,7 +6,7 @@ from pytestqt.qtbot import QtBot
 
 from mosaic_gui.controllers.stack_start import StackStart
 
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 
 
 def checkout(root: Path, script: str) -> Path:

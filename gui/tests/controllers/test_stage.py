@@ -18,7 +18,7 @@ from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.stage import StageView
 
-WAIT_MS = 10_000
+WAIT_MS = 60_000
 RUN = run_id(0)
 PLAYED = {"kind": "play", "pace": 4.0}
 

@@ -150,7 +150,7 @@ def test_the_form(qtbot: QtBot, client: DesktopClient) -> None:
     )
     client.launch.take_catalogue(WorkerEntries(workers=[worker()]))
     client.window.show_page(TRAIN)
-    qtbot.waitUntil(lambda: client.launch.report is not None, timeout=5_000)
+    qtbot.waitUntil(lambda: client.launch.report is not None, timeout=60_000)
     image = picture(client, "train")
     launch = client.window.train.preflight.launch
     assert launch.isEnabled()

@@ -12,7 +12,7 @@ from mosaic_gui.net.api import TRIES, ApiClient
 from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.reply import ApiProblem, ApiReply, LogPiece
 
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 AWAY = Problem(code=ProblemCode.SERVICE_UNAVAILABLE, title="Away", retry_after_s=0.05)
 
 

@@ -15,7 +15,7 @@ from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.reply import ApiProblem
 from mosaic_gui.net.transfer import TRIES
 
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 PATH = "checkpoints/a #1.pt"
 TAG = '"1-8"'
 

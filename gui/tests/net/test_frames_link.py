@@ -14,7 +14,7 @@ from mosaic_gui.net.frames_link import FramesLink
 from mosaic_gui.net.location import StackLocation
 
 RUN, OTHER = run_id(0), run_id(1)
-WAIT_MS = 10_000
+WAIT_MS = 60_000
 
 
 class Bench:

@@ -16,7 +16,7 @@ from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.probe import ConnectionProbe
 from mosaic_gui.state.diagnosis import Diagnosis, Trouble, version_words
 
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 
 
 @pytest.fixture

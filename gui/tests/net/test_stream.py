@@ -17,7 +17,7 @@ from mosaic_gui.net.stream import EventStream
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import EventBatch, Follower
 
-WAIT_MS = 10_000
+WAIT_MS = 60_000
 
 
 class Connected:

@@ -19,7 +19,7 @@ from mosaic_gui.net.stream import EventStream
 from mosaic_gui.net.trust import configuration
 from mosaic_gui.state.connection import LinkState
 
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 
 
 class Certificate(NamedTuple):

@@ -11,7 +11,7 @@ from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries, WorkerEntry
 from mosaic_gui.viewmodels.launch import ARGUMENT, RUN, LaunchModel
 
-WAIT_MS = 5_000
+WAIT_MS = 60_000
 
 
 @pytest.fixture

@@ -303,13 +303,13 @@ def test_help_is_whole_while_its_field_is_used(qtbot: QtBot, shown: Shown) -> No
     """At rest two lines; with the cursor in the field all of it, and the row grows with it."""
     shown.page.resize(900, 600)
     row = shown.page.form.rows[("run", "record")]
-    qtbot.waitUntil(lambda: row._beside.is_cut, timeout=5_000)
+    qtbot.waitUntil(lambda: row._beside.is_cut, timeout=60_000)
     before = row.height()
     shown.page.activateWindow()
     row.input.setFocus()
-    qtbot.waitUntil(lambda: not row._beside.is_cut and row.height() > before, timeout=5_000)
+    qtbot.waitUntil(lambda: not row._beside.is_cut and row.height() > before, timeout=60_000)
     shown.field("run.seed").setFocus()
-    qtbot.waitUntil(lambda: row._beside.is_cut, timeout=5_000)
+    qtbot.waitUntil(lambda: row._beside.is_cut, timeout=60_000)
 
 
 def test_sections_fold_and_a_search_looks_into_them(qtbot: QtBot, shown: Shown) -> None:

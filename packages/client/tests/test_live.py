@@ -68,7 +68,7 @@ def gateway(
 
     def handle(socket: ServerConnection) -> None:
         socket.send(json.dumps({"op": "hello", "version": "0"}))
-        subscription = json.loads(socket.recv(timeout=5))
+        subscription = json.loads(socket.recv(timeout=60))
         subscriptions.append(subscription)
         next(pending)(socket, subscription)
 
@@ -90,7 +90,7 @@ def gateway(
             yield Location(f"http://127.0.0.1:{port}", "secret"), subscriptions
         finally:
             server.shutdown()
-            thread.join(5)
+            thread.join(60)
 
 
 def seqs(items: list[LiveItem]) -> list[int]:
@@ -184,13 +184,13 @@ async def test_what_was_missed_comes_from_the_store_awaited(
 def busy(socket: ServerConnection, subscription: dict[str, Any]) -> None:
     problem = {"code": "broker_unavailable", "title": "The broker is away"}
     socket.send(json.dumps({"op": "problem", "problem": problem}))
-    socket.recv(timeout=5)
+    socket.recv(timeout=60)
 
 
 def unknown(socket: ServerConnection, subscription: dict[str, Any]) -> None:
     problem = {"code": "run_unknown", "title": "There is no such run"}
     socket.send(json.dumps({"op": "problem", "problem": problem, "run_id": RUN_ID}))
-    socket.recv(timeout=5)
+    socket.recv(timeout=60)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -279,7 +279,7 @@ async def test_wait_has_the_end_that_was_asked_for(script: Script) -> None:
         async with AsyncClient(location) as mosaic:
             with pytest.raises(WaitTimedOut):
                 await mosaic.wait(RUN_ID, timeout_s=0.4)
-        assert 0.8 <= time.monotonic() - began < 10
+        assert 0.8 <= time.monotonic() - began < 60
 
 
 def state(revision: int, elapsed_s: float, name: str = "running") -> str:
@@ -303,12 +303,12 @@ class Flood:
         socket.send(state(3, 7.0))
         socket.send(state(4, 9.0, "succeeded"))
         socket.send(ended(self.FRAMES))
-        self.is_over.wait(20)
+        self.is_over.wait(60)
 
     def states(self, socket: ServerConnection, subscription: dict[str, Any]) -> None:
         socket.send(state(3, 8.0))
         socket.send(state(4, 9.0, "succeeded"))
-        self.is_over.wait(20)
+        self.is_over.wait(60)
 
 
 def check_flood(items: list[LiveItem], subscriptions: list[dict[str, Any]]) -> None:

@@ -78,7 +78,7 @@ def answering(*acts: Callable[[socket.socket], None]) -> Iterator[Location]:
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield Location(f"http://127.0.0.1:{server.getsockname()[1]}", "secret")
-        thread.join(5)
+        thread.join(60)
 
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -99,7 +99,7 @@ def breaks_off(connection: socket.socket) -> None:
 
 
 def waits(done: threading.Event) -> None:
-    done.wait(5)
+    done.wait(60)
 
 
 def says_nonsense(connection: socket.socket) -> None:

@@ -185,7 +185,7 @@ async def test_the_last_frame_is_returned_before_the_end_is_an_error() -> None:
         async with AsyncClient(location) as client, client.act(RUN_ID) as other:
             await other.frame()
             number = await other.tap("left")
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while other._state.stream.ended is None:
                     await other._changed.wait()
                     other._changed.clear()

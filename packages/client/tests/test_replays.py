@@ -66,7 +66,7 @@ def gateway(*scripts: Script) -> Iterator[tuple[Location, list[dict[str, Any]]]]
     pending = iter(scripts)
 
     def handle(socket: ServerConnection) -> None:
-        message = json.loads(socket.recv(timeout=5))
+        message = json.loads(socket.recv(timeout=60))
         said.append(message | {"protocol": socket.subprotocol})
         next(pending)(socket, message)
 
@@ -79,7 +79,7 @@ def gateway(*scripts: Script) -> Iterator[tuple[Location, list[dict[str, Any]]]]
             yield Location(f"http://127.0.0.1:{port}", "secret"), said
         finally:
             server.shutdown()
-            thread.join(5)
+            thread.join(60)
 
 
 def run_frame(state: str, **fields: Any) -> str:

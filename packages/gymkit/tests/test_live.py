@@ -50,7 +50,7 @@ class Viewer:
 
 def until(holds: Callable[[], bool]) -> None:
     """Wait for what another thread does."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.005)

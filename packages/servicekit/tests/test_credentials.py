@@ -37,7 +37,7 @@ async def connect(secure_broker: TestBroker) -> AsyncIterator[Connect]:
         bus = Bus(secure_broker.url, name, creds)
         made.append(bus)
         await bus.start()
-        await asyncio.wait_for(bus.connected.wait(), 5)
+        await asyncio.wait_for(bus.connected.wait(), 60)
         return bus
 
     yield make
@@ -171,9 +171,9 @@ async def test_expired_credentials_drop_and_renewed_ones_reconnect(
     signer = secure_broker.signer()
     signer.write_creds(RUN, path, lifetime_s=2)
     bus = await connect(RUN, path)
-    await asyncio.wait_for(bus.lost.wait(), 6)
+    await asyncio.wait_for(bus.lost.wait(), 60)
     signer.write_creds(RUN, path)
-    await asyncio.wait_for(bus.connected.wait(), 5)
+    await asyncio.wait_for(bus.connected.wait(), 60)
     assert (await bus.jetstream().publish(subjects.events(RUN), b"x")).seq == 1
 
 

@@ -44,7 +44,7 @@ async def connect(secure_broker: TestBroker, tmp_path: Path) -> AsyncIterator[Co
         bus = Bus(secure_broker.url, name, path)
         made.append(bus)
         await bus.start()
-        await asyncio.wait_for(bus.connected.wait(), 5)
+        await asyncio.wait_for(bus.connected.wait(), 60)
         return bus
 
     yield make
@@ -82,9 +82,9 @@ async def test_an_ended_run_is_shut_out_and_no_other(
     tail = await recorder.jetstream().pull_subscribe(subjects.EVENTS_ALL)
     publishing = asyncio.create_task(publish(other, 200))
     await revoker_of(secure_broker).revoke([RUN])
-    await asyncio.wait_for(run.lost.wait(), 20)
+    await asyncio.wait_for(run.lost.wait(), 60)
     await publishing
-    assert len(await tail.fetch(200, timeout=5)) == 200
+    assert len(await tail.fetch(200, timeout=60)) == 200
     assert (other.connects, recorder.connects) == (1, 1)
     creds = tmp_path / RUN / "broker.creds"
     assert not await is_admitted(secure_broker, creds)

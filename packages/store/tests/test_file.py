@@ -196,7 +196,7 @@ def test_second_writer_is_refused(writer: Writer) -> None:
     answers = spawn.Queue()
     process = spawn.Process(target=_open_and_say, args=(writer.path, answers))
     process.start()
-    answer = answers.get(timeout=30)
+    answer = answers.get(timeout=60)
     process.join()
     assert "another recorder writes" in answer
 
@@ -255,7 +255,7 @@ def test_a_query_that_goes_on_is_interrupted(filled: Reader) -> None:
     began = time.monotonic()
     with pytest.raises(ReadTooSlow, match=r"longer than 1\.5 s"), pool.lend() as db:
         db.execute(endless).fetchone()
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 120
     time.sleep(1.6)
     with pool.lend() as db:
         # enough of it for the clock to be looked at

@@ -58,7 +58,7 @@ class Broker:
                 [str(Path(sys.executable).parent / "nats-server"), "-c", str(self._config)],
                 stderr=log,
             )
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while b"Server is ready" not in self._log.read_bytes():
             assert self._process.poll() is None, self._log.read_text()
             assert time.monotonic() < deadline
@@ -108,7 +108,7 @@ class StubRecorder:
         if not self._task.cancelled():
             self._task.result()
 
-    async def until(self, seq: int, timeout_s: float = 30.0) -> None:
+    async def until(self, seq: int, timeout_s: float = 60.0) -> None:
         """Wait until everything up to `seq` is committed."""
         deadline = time.monotonic() + timeout_s
         while self.next_seq <= seq:

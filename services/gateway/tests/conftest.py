@@ -444,7 +444,7 @@ class Gateway:
                 stderr=log,
                 preexec_fn=self._limit_files,
             )
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         with self.client(timeout=1) as http:
             while True:
                 try:
@@ -457,7 +457,7 @@ class Gateway:
 
     def wait_for_broker(self) -> None:
         """Wait until it is connected to its broker, which it does not announce."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         with self.client(timeout=5) as http:
             while not http.get("/readyz").json()["services"]["broker"]:
                 assert time.monotonic() < deadline, "the gateway does not reach the broker"
@@ -471,7 +471,7 @@ class Gateway:
         """End it and return its exit code."""
         assert self._process is not None
         self._process.send_signal(number)
-        return self._process.wait(timeout=15)
+        return self._process.wait(timeout=60)
 
     @property
     def pid(self) -> int:
@@ -584,7 +584,7 @@ def make_peers() -> Any:
 Receive = Callable[[ClientConnection], Any]
 
 
-async def receive(socket: ClientConnection, timeout_s: float = 10.0) -> dict[str, Any]:
+async def receive(socket: ClientConnection, timeout_s: float = 60.0) -> dict[str, Any]:
     """The next frame of a JSON connection, parsed strictly."""
 
     def refuse(word: str) -> Any:

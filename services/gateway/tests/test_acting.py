@@ -45,7 +45,7 @@ class PlayedRun:
 
     async def next(self) -> list[PlayInput]:
         """The inputs of the next request."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             return await self.requests.get()
 
 
@@ -92,7 +92,7 @@ async def act(socket: ClientConnection, run_id: str, number: int, *keys: str, **
 
 async def words(socket: ClientConnection) -> dict[str, Any]:
     """The next message."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         said: dict[str, Any] = json.loads(await socket.recv())
     return said
 

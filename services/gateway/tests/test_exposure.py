@@ -151,7 +151,7 @@ def test_two_doors_with_one_house_behind(
             subprotocols=[Subprotocol(SUBPROTOCOL_JSON)],
             proxy=None,
         ) as socket:
-            assert '"hello"' in str(socket.recv(timeout=10))
+            assert '"hello"' in str(socket.recv(timeout=60))
         with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
             httpx.get(f"https://localhost:{tls_port}/healthz", trust_env=False)
         with pytest.raises(httpx.HTTPError):

@@ -72,7 +72,7 @@ class Shipper:
         headers = {FRAMES_HEADER: "1"}
         await self._bus.publish(message.reply, encode_page(self.page), headers)
 
-    async def next(self, within_s: float = 5.0) -> list[tuple[int, float, bool]]:
+    async def next(self, within_s: float = 60.0) -> list[tuple[int, float, bool]]:
         """What the next request wants: sub-environment, rate, and whether it may slow the run down."""
         async with asyncio.timeout(within_s):
             request = await self.asked.get()
@@ -139,7 +139,7 @@ async def unwatch(socket: ClientConnection, run_id: str) -> None:
     await socket.send(json.dumps({"op": "unwatch", "run_id": run_id}))
 
 
-async def words(socket: ClientConnection, within_s: float = 10.0) -> dict[str, Any]:
+async def words(socket: ClientConnection, within_s: float = 60.0) -> dict[str, Any]:
     """The next message that is no frame."""
     async with asyncio.timeout(within_s):
         while isinstance(message := await socket.recv(), bytes):
@@ -154,7 +154,7 @@ async def promised(socket: ClientConnection, env: int = 0) -> None:
     assert (said["op"], said["env"]) == ("watching", env)
 
 
-async def problem(socket: ClientConnection, within_s: float = 10.0) -> tuple[str | None, str, str]:
+async def problem(socket: ClientConnection, within_s: float = 60.0) -> tuple[str | None, str, str]:
     """The next problem: run, code and detail."""
     said = await words(socket, within_s)
     assert said["op"] == "problem"
@@ -224,7 +224,7 @@ async def test_what_viewers_want_is_merged_and_each_gets_its_own_rate(
 async def numbers(socket: ClientConnection, last: int) -> list[int]:
     """Numbers of the frames until `last`."""
     found: list[int] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not found or found[-1] < last:
             message = await socket.recv()
             if isinstance(message, bytes):
@@ -524,11 +524,11 @@ async def test_who_comes_while_a_request_ends_is_answered() -> None:
         await cancelling.wait()
     may_cancel.set()
     for client in (first, second):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             assert "run_ended" in str(await client.mailbox.next())
     for client in (first, second):
         lease.leave(cast(Any, client))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await idle.wait()
 
 

@@ -333,12 +333,14 @@ async def test_progress_comes_twice_a_second_at_most(
             )
             await peers.bus.publish(subjects.heartbeat(RUN_ID), beat.model_dump_json().encode())
             await asyncio.sleep(0.03)
+        sent_sps = 490 / (loop.time() - began)
         got: list[dict[str, Any]] = []
         while not got or got[-1]["run"]["progress"]["step"] < 500:
             got += await until(socket, frames, "run")
         assert len(got) <= (loop.time() - began) * 2 + 1
         last = got[-1]["run"]
-        assert 100 < last["sps"] < 1000
+        # of the newest beats, and a busy machine sends unevenly
+        assert sent_sps / 4 < last["sps"] < sent_sps * 4
         assert last["eta_s"] == pytest.approx((10_000 - 500) / last["sps"], rel=0.01)
 
 
@@ -390,7 +392,7 @@ async def test_the_shipper_is_asked_to_hurry_while_somebody_watches(
     subscription = await peers.bus.subscribe(subjects.control(RUN_ID), control)
     async with gateway.live() as socket:
         await subscribe(socket, None)
-        request = await asyncio.wait_for(asked.get(), 5)
+        request = await asyncio.wait_for(asked.get(), 60)
         assert (request["op"], request["ttl_s"]) == ("watch", 10.0)
     await subscription.cancel()
 
@@ -430,7 +432,7 @@ async def test_a_msgpack_frame_of_any_depth_is_answered(
     gateway: Any, peers: Any, level: bytes, depth: int
 ) -> None:
     """A nested msgpack frame gets a problem frame in words, and the connection stays open."""
-    async with gateway.live(SUBPROTOCOL_MSGPACK) as socket, asyncio.timeout(10):
+    async with gateway.live(SUBPROTOCOL_MSGPACK) as socket, asyncio.timeout(60):
         msgspec.msgpack.decode(await socket.recv())
         await socket.send(level * depth + b"\x01")
         problem = msgspec.msgpack.decode(await socket.recv())["problem"]

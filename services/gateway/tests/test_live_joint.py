@@ -20,7 +20,7 @@ async def collect(socket: Any, start: int, last: int) -> list[int]:
 
     seqs: list[int] = []
     while not seqs or seqs[-1] < last:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             raw = await socket.recv()
         frame = json.loads(raw) if isinstance(raw, str) else msgspec.msgpack.decode(raw)
         assert frame["op"] in ("hello", "snapshot", "events", "run"), frame

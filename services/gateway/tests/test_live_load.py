@@ -26,7 +26,7 @@ async def read_until(socket: Any, seq: int) -> list[int]:
     """Seqs until `seq` was seen; nothing may be missed."""
     seqs: list[int] = []
     while not seqs or seqs[-1] < seq:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             frame = msgspec.msgpack.decode(await socket.recv())
         assert frame["op"] != "missed", frame
         if frame["op"] == "events":

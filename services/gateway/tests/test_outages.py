@@ -18,6 +18,8 @@ from mosaic_store.testing import RUN_ID, Message, message, messages
 pytestmark = pytest.mark.broker
 UNKNOWN = "01JGXSYNTHET1CRVN00000000Z"
 CURSOR = StreamCursor("2026-01-01T00:00:00Z", 1)
+HANGS_S = 30.0
+"""What takes longer waits for what never comes; a busy machine may take seconds."""
 
 
 def stored(batches: list[Message]) -> list[Any]:
@@ -102,7 +104,7 @@ async def test_without_a_broker_history_still_answers(
     for path in ("/runs", f"/runs/{RUN_ID}", "/workers", f"/runs/{UNKNOWN}/events"):
         began = time.monotonic()
         reply = await gateway.get(path)
-        assert time.monotonic() - began < 2.5
+        assert time.monotonic() - began < HANGS_S
         assert reply.status_code == 503
         assert reply.json()["code"] in ("broker_unavailable", "service_unavailable")
         assert int(reply.headers["retry-after"]) >= 1
@@ -147,7 +149,7 @@ async def test_clients_outlive_the_broker(
         peers.committed.add(RUN_ID)
         await asyncio.to_thread(peers.writer.apply, stored([message(1, 30)]), CURSOR)
         broker.start()
-        await asyncio.wait_for(peers.bus.connected.wait(), 10)
+        await asyncio.wait_for(peers.bus.connected.wait(), 60)
         seqs += await events_until(socket, frames, 30)
         # A shipper sends again what was not committed, with other bounds.
         await peers.publish(message(25, 45))
@@ -193,7 +195,7 @@ async def test_a_polite_end_closes_streams_first(
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1001
         assert await ending == 0
-        assert time.monotonic() - began < 30  # a stalled client would hold it for ever
+        assert time.monotonic() - began < HANGS_S  # a stalled client would hold it for ever
         stalled.transport.abort()
     assert "Traceback" not in gateway.log.read_text()
 
@@ -241,7 +243,7 @@ async def test_without_a_scheduler_a_run_is_what_was_seen_last(
         (RUN_ID, True, ["mine"])
     ]
     await asyncio.to_thread(broker.start)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         # neither side announces that it is back
         while (again := (await gateway.get(f"/runs/{RUN_ID}")).json())["stale"]:  # noqa: ASYNC110
             await asyncio.sleep(0.1)

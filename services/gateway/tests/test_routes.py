@@ -261,7 +261,7 @@ async def test_elapsed_time_is_by_the_monotonic_clock(
     wall = now.wall - timedelta(seconds=step_s)
     peers.records[RUN_ID] = record(RUN_ID, started_at=wall, started_clock=now.clock)
     got = (await gateway.get(f"/runs/{RUN_ID}")).json()
-    assert 0 <= got["elapsed_s"] < 20
+    assert 0 <= got["elapsed_s"] < 600
     peers.records[RUN_ID] = record(RUN_ID, "succeeded", started_at=wall, elapsed_s=25.5)
     assert (await gateway.get(f"/runs/{RUN_ID}")).json()["elapsed_s"] == 25.5
     peers.records[RUN_ID] = record(RUN_ID, "queued")

@@ -71,7 +71,7 @@ class WorkerStandIn:
 
     async def next_news(self, *keys: str) -> dict[str, Any]:
         """The next news that name these runs."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 runs = {run.key: run for run in (await self.news.get()).runs}
                 if runs.keys() >= set(keys):
@@ -173,7 +173,7 @@ async def test_runs_are_started_followed_and_stopped_as_the_worker_orders(
             "01JGXTRA000000000000000003", "0/a"
         ).model_copy(update={"trial": None})
         stand_in.orders = SweepOrders(stop=[SECOND, FIRST, foreign.run_id])
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not peers.stopped:
                 await stand_in.next_news()
         assert set(peers.stopped) == {SECOND}

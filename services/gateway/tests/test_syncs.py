@@ -98,7 +98,7 @@ async def test_a_sync_gets_every_event_once(gateway: Any, peers: Any, record: An
     async with worker(gateway, peers) as stand_in:
         stand_in.breaks_off_after = 1
         await fed(gateway, peers)
-        await asyncio.wait_for(stand_in.is_complete.wait(), 20)
+        await asyncio.wait_for(stand_in.is_complete.wait(), 60)
     events = [event for page in stand_in.pages for event in page["events"]]
     keys = [(event["attempt"], event["source"], event["seq"]) for event in events]
     assert (len(keys), len(set(keys))) == (16, 16)
@@ -125,7 +125,7 @@ async def test_a_wandb_folder_is_sent_without_what_links_lead_to(
     (folder / "files" / "key").symlink_to("/etc/hostname")
     async with worker(gateway, peers) as stand_in:
         await fed(gateway, peers, "folder")
-        await asyncio.wait_for(stand_in.is_complete.wait(), 20)
+        await asyncio.wait_for(stand_in.is_complete.wait(), 60)
     names = ("run-abc.wandb", "files/media/v.mp4")
     assert stand_in.files == {f"{WANDB_DIR}/{folder.name}/{name}": name.encode() for name in names}
     assert stand_in.pages[0]["events"] == []

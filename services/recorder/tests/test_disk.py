@@ -106,7 +106,7 @@ async def test_failing_writes_roll_back_and_are_tried_again(
     resource.prlimit(
         recorder.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     )
-    await asyncio.wait_for(shipping, 40)
+    await asyncio.wait_for(shipping, 60)
     with recorder.reader() as reader:
         check_values(reader, 40_000)
     assert recorder.stop() == 0

@@ -80,7 +80,7 @@ async def test_broker_killed_and_started_again(
     with recorder.reader() as reader:
         await asyncio.to_thread(wait_events, reader, 10_000)
         broker.kill()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while "session.ended" not in recorder.log:  # noqa: ASYNC110 - nobody else says that it noticed
                 await asyncio.sleep(0.02)
         broker.start()

@@ -17,7 +17,7 @@ SENT = 20
 
 async def wait_purged(bus: Bus) -> None:
     """Wait until the stream holds none of the messages that were sent."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         # the broker does not announce a purge
         while (await bus.jetstream().stream_info(subjects.EVENTS_STREAM)).state.messages:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
@@ -43,7 +43,7 @@ def restart_with_an_empty_store(recorder: RecorderProcess, broker: TestBroker) -
 
 async def accepting_status(bus: Bus) -> tuple[int, int, int]:
     """Lag, cursor and end of the stream, once the recorder takes messages again."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await bus.connected.wait()
     status = await wait_status(bus, lambda status: status.accepting)
     return status.lag, status.cursor, status.stream_last

@@ -167,7 +167,7 @@ async def test_recorder_starts_before_the_broker(
     """The order of start does not matter."""
     broker.kill()
     recorder.start()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while "broker." not in recorder.log:  # noqa: ASYNC110 - nobody else says that it looked for the broker
             await asyncio.sleep(0.02)
     broker.start()
@@ -218,7 +218,7 @@ async def test_recorder_works_with_the_credentials_of_a_real_stack(
         await wait_status(scheduler, lambda status: status.accepting)
         publisher = Publisher(run)
         await publisher.start()
-        await asyncio.wait_for(publisher.ship(list(messages(2_000, 100))), 20)
+        await asyncio.wait_for(publisher.ship(list(messages(2_000, 100))), 60)
         request = CommittedRequest(run_id=RUN_ID)
         told = await run.request("recorder", "committed", request, Committed)
         assert told.marks[0].next_seq == 2_001

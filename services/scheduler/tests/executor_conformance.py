@@ -26,7 +26,7 @@ from mosaic_scheduler.executors.protocol import (
 from mosaic_servicekit.testing import TestBroker
 from mosaic_servicekit.ulid import RunIdSource
 
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 _IDS = RunIdSource()
 
 

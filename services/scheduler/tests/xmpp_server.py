@@ -58,4 +58,4 @@ class TestXmppServer:
         url, auth = f"{self.facts.api_url}/{verb}", (self.facts.user, password)
         with requests.Session() as session:
             session.trust_env = False
-            return session.post(url, json=body, auth=auth, timeout=10).status_code
+            return session.post(url, json=body, auth=auth, timeout=60).status_code

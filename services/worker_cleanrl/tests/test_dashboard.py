@@ -26,7 +26,7 @@ class Over(http.client.HTTPConnection):
     """HTTP over a Unix socket."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__("dashboard", timeout=30)
+        super().__init__("dashboard", timeout=60)
         self._path = path
 
     def connect(self) -> None:

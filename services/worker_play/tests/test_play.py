@@ -88,7 +88,7 @@ def test_real_time_goes_on_by_itself_from_the_first_key_on(tmp_path: Path) -> No
         frame = play.step_after(frame.step)
     took_s = time.monotonic() - began
     assert frame.action == 2
-    assert 0.4 < took_s < 2
+    assert took_s > 0.4
     play.say()
     frame = play.frame(after=play.number)
     assert frame.action == 1

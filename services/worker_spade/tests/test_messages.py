@@ -38,7 +38,7 @@ async def send(access: dict[str, Any], account: int, messages: list[tuple[str, s
     ready = asyncio.Event()
     client.add_event_handler("session_start", lambda _event: ready.set())
     client.connect(host=access["host"], port=access["port"])
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await ready.wait()
     for kind, body in messages:
         data = {"performative": "BDI", "ilf_type": kind}

@@ -76,7 +76,7 @@ def _connect(folder: Path) -> socket.socket:
     """Connect as the shipper does, once the run listens."""
     viewer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     viewer.settimeout(20)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
         try:
             viewer.connect(str(folder / FRAMES_SOCKET))

@@ -50,7 +50,7 @@ class LocalXmppServer:
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
-        process.wait(30)
+        process.wait(60)
 
     def register(self, name: str) -> dict[str, str]:
         """Make an account."""
@@ -63,7 +63,7 @@ class LocalXmppServer:
             json.dumps({"user": name, "host": domain, "password": password}).encode(),
             {"Authorization": f"Basic {word}", "Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=10):
+        with urllib.request.urlopen(request, timeout=60):
             return {"name": name, "jid": f"{name}@{domain}", "password": password}
 
     def access(self, agents: int = 1) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def test_lines_are_understood(tmp_path: Path) -> None:
     printed.write_text(lines)
     events = tmp_path / "events.jsonl"
     command = [sys.executable, "-m", "mosaic_workerkit.pipe", "--events", str(events), "--"]
-    subprocess.run([*command, "cat", str(printed)], check=True, capture_output=True, timeout=30)
+    subprocess.run([*command, "cat", str(printed)], check=True, capture_output=True, timeout=60)
     recorded = [json.loads(line) for line in events.read_text().splitlines()]
     assert [event for event in recorded if event.get("data", {}).get("reason")] == []
     kinds = {event["type"] for event in recorded}
@@ -90,7 +90,7 @@ def test_the_table_of_odd_values(tmp_path: Path, line: str, kept: bool, reason: 
     """Odd values are kept or refused as the guide's table says."""
     events = tmp_path / "events.jsonl"
     command = [sys.executable, "-m", "mosaic_workerkit.pipe", "--events", str(events), "--"]
-    subprocess.run([*command, "echo", line], check=True, capture_output=True, timeout=30)
+    subprocess.run([*command, "echo", line], check=True, capture_output=True, timeout=60)
     recorded = [json.loads(text) for text in events.read_text().splitlines()]
     assert any(event["type"] == "metric" for event in recorded) is kept
     reasons = [event["data"]["reason"] for event in recorded if event.get("data", {}).get("reason")]
@@ -107,7 +107,7 @@ def test_commands(tmp_path: Path) -> None:
     for line in piped:
         words = shlex.split(line.replace("examples/", f"{ROOT}/examples/"))[1:]
         command = [sys.executable, "-m", "mosaic_workerkit.pipe", *words]
-        subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, timeout=30)
+        subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, timeout=60)
     assert (tmp_path / "events.jsonl").stat().st_size > 0
     assert (tmp_path / "my_walk/program.toml").exists()
 

@@ -68,7 +68,7 @@ def start(folder: Path, program: Sequence[str]) -> subprocess.Popen[bytes]:
         )
 
 
-def finish(folder: Path, process: subprocess.Popen[bytes], timeout_s: float = 30) -> ProgramRun:
+def finish(folder: Path, process: subprocess.Popen[bytes], timeout_s: float = 60) -> ProgramRun:
     """Wait for its end."""
     code = process.wait(timeout_s)
     return ProgramRun(folder, code, (folder / "logs/worker.log").read_bytes())

@@ -165,7 +165,7 @@ def test_what_ran_is_what_is_recorded(tmp_path: Path, value: bool) -> None:
     path = program_file(tmp_path, text)
     given = dict.fromkeys(("anneal", "cuda", "clip"), value)
     folder = make_run_folder(tmp_path / "run", parameters=given, algorithm="a")
-    subprocess.run([*PIPE, str(path), "train", "--run-dir", str(folder)], check=True, timeout=30)
+    subprocess.run([*PIPE, str(path), "train", "--run-dir", str(folder)], check=True, timeout=60)
     run = ProgramRun(folder, 0, b"")
     assert run.of("test.ran")[0].data == given
     assert run.of("config")[0].data["arguments"] == given

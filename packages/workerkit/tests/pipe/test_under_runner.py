@@ -27,7 +27,7 @@ def start(folder: Path, program: list[str], grace_s: float = 10) -> subprocess.P
 
 def finish(folder: Path, runner: subprocess.Popen[bytes]) -> tuple[dict[str, Any], str | None]:
     """The runner's report, and the phase of the last event."""
-    assert runner.wait(40) == 0
+    assert runner.wait(60) == 0
     last = [record for _, record in read_unshipped(folder, RUN_ID)][-1]
     report = json.loads((folder / "control/exit.json").read_text())
     return report, last.phase if isinstance(last, Lifecycle) else None
@@ -35,7 +35,7 @@ def finish(folder: Path, runner: subprocess.Popen[bytes]) -> tuple[dict[str, Any
 
 def wait_for_log(folder: Path, text: bytes) -> None:
     path = folder / "logs/worker.log"
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not path.exists() or text not in path.read_bytes():
         assert time.monotonic() < deadline
         time.sleep(0.02)  # a file has no event to wait for
@@ -125,7 +125,7 @@ def test_a_program_that_ignores_the_stop(tmp_path: Path) -> None:
     runner = start(folder, python(code), grace_s=1)
     wait_for_log(folder, b"ready")
     runner.send_signal(signal.SIGTERM)
-    assert runner.wait(40) == 0
+    assert runner.wait(60) == 0
     report = json.loads((folder / "control/exit.json").read_text())
     assert report["killed_after_grace"]
     assert report["signal"] == signal.SIGKILL

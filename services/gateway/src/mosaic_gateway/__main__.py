@@ -30,7 +30,7 @@ with large_imports():
     from mosaic_servicekit.lifecycle import Service, refuse, run_service
     from mosaic_servicekit.logging import configure_logging, get_log, redactor
 
-CLOSE_S = 2.0
+CLOSE_S = 4.0
 """For clients to take the goodbye; who does not read is cut off."""
 
 FIRST_CONNECTION_S = 1.0

@@ -16,7 +16,7 @@ from typing import Self
 from mosaic_servicekit.broker import MAX_PAYLOAD_BYTES, init_broker, quote_path
 from mosaic_servicekit.credentials import RunSigner, creds_path
 
-START_DEADLINE_S = 10.0
+START_DEADLINE_S = 60.0
 _POLL_S = 0.01
 
 

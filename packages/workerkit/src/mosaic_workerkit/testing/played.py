@@ -13,7 +13,7 @@ from mosaic_contracts.launch import FRAMES_SOCKET
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.testing.recorded import open_context, read_events, write_spec
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 """Seconds to wait for the play's answer."""
 
 

@@ -9,7 +9,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from mosaic_gateway.live.wire_format import Payload
 
-CLOSE_TIMEOUT_S = 1.0
+CLOSE_TIMEOUT_S = 3.0
+"""For a client to take what waits for it and the goodbye. One that reads slowly is to learn that it may come back."""
 GOING_AWAY = 1001
 
 
