@@ -139,3 +139,19 @@ class ArchiveNotMade(CliError):
     """The runs cannot be archived now; the message says why."""
 
     code = ExitCode.NOT_NOW
+
+
+class BackupFailed(CliError):
+    """A backup cannot be made; nothing of it is left."""
+
+    code = ExitCode.NOT_NOW
+
+
+class RestoreFailed(CliError):
+    """A backup cannot be restored here now; the data root is as it was."""
+
+    code = ExitCode.NOT_NOW
+
+
+class BackupRefused(CliError):
+    """A file is no backup, or was damaged or altered after it was made."""

@@ -128,6 +128,13 @@ ENTRIES = (
     _entry(CARE, "completion"),
     _entry(CARE, "version", elsewhere=False),
     _group(CARE, "secret", {"set": "set_secret", "ls": "list_secrets", "rm": "remove_secret"}),
+    _group(
+        CARE,
+        "backup",
+        {"create": "create_backup", "restore": "restore_backup", "check": "check_backup"},
+        elsewhere=False,
+        default="create",
+    ),
     _group(CARE, "xmpp", {"up": "up", "down": "down", "status": "status"}, elsewhere=False),
     _group(
         CARE,

@@ -244,7 +244,7 @@ WORDS: dict[str, Words] = {
         endless=True,
     ),
     "restore": Words(
-        "Restore deleted runs. `./mosaic ps --deleted` lists them.",
+        "Restore deleted runs. `./mosaic ps --deleted` lists them. A backup is restored by `./mosaic backup restore`.",
         options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
         endless=True,
@@ -491,6 +491,27 @@ WORDS: dict[str, Words] = {
             "rm": Words(
                 "Delete a secret. Runs that have it keep it; waiting runs that need it will not start.",
                 options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
+                arguments=("any",),
+            ),
+        },
+    ),
+    "backup": Words(
+        "Copy the stack's state to one file, while runs go on; restore it into an empty data root.",
+        options=kinds("--help -h "),
+        verbs={
+            "create": Words(
+                "Back up runs, events, files, studies and settings. Runs and services go on meanwhile.",
+                options=kinds("--with-secrets --json --help -h "),
+                arguments=("any",),
+            ),
+            "restore": Words(
+                "Restore a backup into an empty data root (MOSAIC_HOME): all of it, or nothing.",
+                options=kinds("--json --help -h "),
+                arguments=("any",),
+            ),
+            "check": Words(
+                "Read a backup to its end, compare every digest, and show what is in it. Nothing is restored.",
+                options=kinds("--json --help -h "),
                 arguments=("any",),
             ),
         },

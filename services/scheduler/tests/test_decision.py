@@ -24,7 +24,7 @@ from mosaic_scheduler.reconcile.decision import (
     Stop,
     decide,
 )
-from mosaic_scheduler.runs.outcome import outcome_from_exit, outcome_from_loss
+from mosaic_scheduler.runs.outcome import StopOrigin, outcome_from_exit, outcome_from_loss
 
 STARTING = make_record(RunState.STARTING)
 RUNNING = make_record(RunState.RUNNING, first_event_at=NOW)
@@ -35,6 +35,7 @@ LIMITED = make_record(
     spec=make_record().spec.model_copy(update={"wall_time_s": 10.0}),
 )
 ALIVE = AttemptStatus(AttemptPhase.ALIVE)
+LOST = AttemptStatus(AttemptPhase.LOST)
 WORKER_GONE = AttemptStatus(AttemptPhase.ALIVE, make_report())
 REFUSED = AttemptStatus(AttemptPhase.REFUSED, detail="no such interpreter")
 
@@ -43,6 +44,35 @@ REFUSED = AttemptStatus(AttemptPhase.REFUSED, detail="no such interpreter")
     ("record", "facts", "action"),
     [
         pytest.param(STARTING, Facts(ABSENT), LaunchAttempt(), id="decided but never started"),
+        pytest.param(
+            STARTING,
+            Facts(ABSENT, restored=True),
+            EndRun(
+                *outcome_from_loss(STARTING, ABSENT, StopOrigin.RESTORED), telemetry_pending=True
+            ),
+            id="left behind by a backup, before its folder was made",
+        ),
+        pytest.param(
+            RUNNING,
+            Facts(LOST, restored=True, rebooted=True, unwatched=True),
+            EndRun(
+                *outcome_from_loss(RUNNING, LOST, StopOrigin.RESTORED),
+                telemetry_pending=True,
+                sweep=True,
+                status=LOST,
+            ),
+            id="left behind by a backup of another machine",
+        ),
+        pytest.param(
+            RUNNING,
+            Facts(AttemptStatus(AttemptPhase.ENDED, make_report()), restored=True, rebooted=True),
+            EndRun(
+                *outcome_from_exit(RUNNING, make_report(), has_events=True),
+                telemetry_pending=False,
+                status=AttemptStatus(AttemptPhase.ENDED, make_report()),
+            ),
+            id="had ended when its folder was copied",
+        ),
         pytest.param(STARTING, Facts(ALIVE), KEEP, id="no event yet"),
         pytest.param(STARTING, Facts(ALIVE, has_events=True), MarkRunning(), id="first event"),
         pytest.param(

@@ -76,6 +76,9 @@ class _Others:
 
     note = add = wake
 
+    def is_lost(self, _: object) -> bool:
+        return False
+
 
 def _reconciler(store: RunStore, engine: _Away) -> Reconciler:
     heartbeats = HeartbeatTracker()
@@ -91,6 +94,7 @@ def _reconciler(store: RunStore, engine: _Away) -> Reconciler:
         launches=others,
         records=others,
         takeover=others,
+        restored=others,
         listener=others,
         announcer=others,
         drain=others,

@@ -9,7 +9,13 @@ from typing import NamedTuple
 from mosaic_cli.errors import EnvironmentMissing, HomeUnusable
 from mosaic_cli.stack.private import make_private
 from mosaic_client.location import data_root, owner_hint
-from mosaic_contracts.stack_files import LOG_DIR, STACK_FILE, STACK_LOCK, TOKEN_FILE
+from mosaic_contracts.stack_files import (
+    LOG_DIR,
+    RESTORING_DIR,
+    STACK_FILE,
+    STACK_LOCK,
+    TOKEN_FILE,
+)
 
 _OWN_FOLDERS = ("stack", LOG_DIR, "secrets", "secrets/broker", "nats", "db")
 """What the services of a stack write, but for the runs."""
@@ -73,6 +79,11 @@ class Layout(NamedTuple):
         Raises:
             HomeUnusable: read-only, not a folder, or the disk is full.
         """
+        if (self.home / RESTORING_DIR).exists():
+            raise HomeUnusable(
+                f"A backup was not restored to its end in {self.home}. Begin again with `./mosaic backup restore "
+                f"FILE`, or delete {self.home / RESTORING_DIR} and what is next to it."
+            )
         try:
             for folder in (self.lock_file.parent, self.home / LOG_DIR):
                 make_private(folder)

@@ -39,7 +39,15 @@ def rm(
 
 
 def restore(runs: option.Runs, json: option.Json = False) -> None:
-    """Restore deleted runs. `./mosaic ps --deleted` lists them."""
+    """Restore deleted runs. `./mosaic ps --deleted` lists them. A backup is restored by `./mosaic backup restore`."""
+    from zipfile import is_zipfile
+
+    for run in runs:
+        if is_zipfile(run):
+            raise ValueRefused(
+                f"{run} is a file, not a run. `./mosaic backup restore {run}` restores a backup into an empty data "
+                "root."
+            )
     with open_stack() as stack:
         ids = [find_run(stack, run, Among.PUT_AWAY).run_id for run in runs]
         views = [reading.restore(stack, run_id) for run_id in ids]

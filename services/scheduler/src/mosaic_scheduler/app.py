@@ -56,6 +56,7 @@ from mosaic_scheduler.reconcile.launch import LaunchBuilder
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.reconcile.purge import RunPurge
 from mosaic_scheduler.reconcile.replay_records import ReplayRecords
+from mosaic_scheduler.reconcile.restored import RestoredRuns
 from mosaic_scheduler.reconcile.takeover import Takeover, close_home
 from mosaic_scheduler.retention.inventory import FileInventory
 from mosaic_scheduler.retention.janitor import Janitor
@@ -136,6 +137,7 @@ class SchedulerApp:
         episodes = RecordedEpisodes(bus)
         durations = PastDurations(database)
         dispatcher = Dispatcher(executor, ledger, durations, views)
+        self._restored = RestoredRuns(settings, database, store)
         self._takeover = Takeover(store, executor, ledger, durations, credentials)
         self._reconciler = Reconciler(
             store=store,
@@ -154,6 +156,7 @@ class SchedulerApp:
                 reconcile,
             ),
             takeover=self._takeover,
+            restored=self._restored,
             listener=self._listener,
             announcer=announcer,
             drain=self._drain,
@@ -253,6 +256,7 @@ class SchedulerApp:
     async def run(self, service: Service) -> None:
         """Serve until asked to stop. Runs go on without the scheduler; the next one adopts them."""
         await asyncio.to_thread(close_home, self._settings.home)
+        await self._restored.take_over()
         try:
             await self._takeover.ensure()
         except EngineUnavailable as error:

@@ -245,7 +245,8 @@ class ProcessExecutor:
         """Look for a runner that this scheduler did not start."""
         info = self._folder(ref).runner_info()
         hinted = proc.run_process(info.runner_pid) if info is not None else None
-        candidates = [hinted] if hinted is not None else []
+        # Another stack on this machine may have the same run: a backup was restored here, or made here.
+        candidates = [hinted] if hinted is not None and self._is_own(hinted) else []
         if self._folder(ref).read_launch() is not None:
             candidates += await self._own_processes()
         for process in candidates:
@@ -255,7 +256,10 @@ class ProcessExecutor:
 
     async def _own_processes(self) -> list[RunProcess]:
         found = await asyncio.to_thread(proc.run_processes)
-        return [process for process in found if process.run_dir.parent == self._runs]
+        return [process for process in found if self._is_own(process)]
+
+    def _is_own(self, process: RunProcess) -> bool:
+        return process.run_dir.parent == self._runs
 
     async def _end(self, condemned: Callable[[RunProcess], bool]) -> int:
         victims = [process for process in await self._own_processes() if condemned(process)]

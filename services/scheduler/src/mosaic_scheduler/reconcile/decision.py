@@ -39,6 +39,8 @@ class Facts:
     """Time without a heartbeat; None: it is not known."""
     rebooted: bool = False
     """The machine was booted since the attempt began."""
+    restored: bool = False
+    """This stack was restored from a backup that was made while the attempt ran."""
     unwatched: bool = False
     """It began under an earlier scheduler, and this one never saw it alive."""
     disk_full: str | None = None
@@ -135,7 +137,7 @@ def decide(record: RunRecord, facts: Facts) -> Action:
     """What to do with a run in `starting`, `running` or `stopping`."""
     match facts.status.phase:
         case AttemptPhase.ABSENT:
-            return _decide_absent(record)
+            return _decide_absent(record, facts)
         case AttemptPhase.REFUSED:
             return _decide_refused(record, facts)
         case AttemptPhase.LOST:
@@ -152,9 +154,11 @@ def _outside(record: RunRecord, facts: Facts) -> outcome.StopOrigin:
     """What stopped the run, if no user asked MOSAIC to."""
     if facts.status.asked_here:
         return outcome.StopOrigin.MOSAIC
-    if facts.rebooted:
+    if facts.restored and facts.status.report is None:
+        return outcome.StopOrigin.RESTORED
+    if facts.rebooted and not facts.restored:
         return outcome.StopOrigin.REBOOT
-    if facts.unwatched:
+    if facts.unwatched and not facts.restored:
         return outcome.StopOrigin.SHUTDOWN
     # Nobody signals the processes of a container by hand: the engine does, asked or not.
     return outcome.StopOrigin.ENGINE if record.image is not None else outcome.StopOrigin.SOMEBODY
@@ -174,7 +178,10 @@ def _is_killed_sweep(record: RunRecord, end: EndRun) -> bool:
     return is_sweep and is_killed and len(record.resumptions) < MAX_SWEEP_RESTARTS
 
 
-def _decide_absent(record: RunRecord) -> Action:
+def _decide_absent(record: RunRecord, facts: Facts) -> Action:
+    if facts.restored:
+        state, end = outcome.outcome_from_loss(record, ABSENT, outcome.StopOrigin.RESTORED)
+        return _or_restart(record, EndRun(state, end, telemetry_pending=True))
     if record.stop_requested is not None:
         state, end = outcome.outcome_from_stop(record, None)
         return _or_restart(record, EndRun(state, end, telemetry_pending=False))

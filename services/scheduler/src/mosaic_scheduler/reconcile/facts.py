@@ -1,13 +1,14 @@
 """The facts of a run: what the executor and the heartbeats say of it, with ages on this process's monotonic clock."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mosaic_contracts.clock import ClockReading, seconds_between
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.disk.watch import VolumeWatch
-from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptStatus
+from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, AttemptStatus
 from mosaic_scheduler.reconcile.decision import Facts
 from mosaic_scheduler.runs.end_time import EndTime, end_now, end_of_report, end_of_trace
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
@@ -30,7 +31,14 @@ class _Watch:
 class FactSource:
     """Remembers when each run was first and last seen, and gathers its facts."""
 
-    def __init__(self, heartbeats: HeartbeatTracker, volumes: VolumeWatch) -> None:
+    def __init__(
+        self,
+        heartbeats: HeartbeatTracker,
+        volumes: VolumeWatch,
+        is_left_behind: Callable[[AttemptRef], bool],
+    ) -> None:
+        """`is_left_behind`: whether a backup was made while an attempt ran, and this stack came out of it."""
+        self._is_left_behind = is_left_behind
         self._heartbeats = heartbeats
         self._volumes = volumes
         self._watches: dict[str, _Watch] = {}
@@ -57,6 +65,7 @@ class FactSource:
             end_age_s=now - watch.ended if watch.ended is not None else 0.0,
             silence_s=self._heartbeats.silence_s(record.run_id, record.attempt),
             rebooted=_was_booted(record.started_clock, self._began),
+            restored=self._is_left_behind(AttemptRef(record.run_id, record.attempt)),
             unwatched=watch.alive is None and _is_earlier(record.started_clock, self._began),
             disk_full=self._volumes.stop_reason(record.spec.kind),
         )

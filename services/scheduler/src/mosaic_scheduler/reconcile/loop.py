@@ -39,6 +39,7 @@ from mosaic_scheduler.reconcile.facts import FactSource
 from mosaic_scheduler.reconcile.launch import LaunchBuilder
 from mosaic_scheduler.reconcile.left_trials import left_trials
 from mosaic_scheduler.reconcile.replay_records import ReplayRecords
+from mosaic_scheduler.reconcile.restored import RestoredRuns
 from mosaic_scheduler.reconcile.sync_result import sent_facts
 from mosaic_scheduler.reconcile.takeover import Takeover
 from mosaic_scheduler.runs import outcome
@@ -78,6 +79,7 @@ class Reconciler:
     launches: LaunchBuilder
     records: ReplayRecords
     takeover: Takeover
+    restored: RestoredRuns
     listener: RunListener
     announcer: RunAnnouncer
     drain: TelemetryDrain
@@ -89,7 +91,7 @@ class Reconciler:
     _facts: FactSource = field(init=False)
 
     def __post_init__(self) -> None:
-        self._facts = FactSource(self.heartbeats, self.volumes)
+        self._facts = FactSource(self.heartbeats, self.volumes, self.restored.is_lost)
         self.volumes.on_change(self.wake.set)
 
     async def run(self) -> None:

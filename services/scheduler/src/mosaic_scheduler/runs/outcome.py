@@ -41,6 +41,8 @@ class StopOrigin(StrEnum):
     """The machine went down since."""
     ENGINE = "engine"
     """The container engine, under a scheduler that went on."""
+    RESTORED = "restored"
+    """Nothing here: the stack was restored from a backup that was made while the run went on."""
     SHUTDOWN = "shutdown"
     """Whatever had stopped the scheduler as well: the engine's, the stack's or the session's end."""
 
@@ -48,6 +50,10 @@ class StopOrigin(StrEnum):
 _INTERRUPTIONS = {
     StopOrigin.REBOOT: "the machine was shut down or restarted.",
     StopOrigin.ENGINE: "the container engine stopped its container (its own shutdown, or `docker stop`).",
+    StopOrigin.RESTORED: (
+        "this stack was restored from a backup that was made while the run went on. Its processes and what it did "
+        "after that are not here."
+    ),
     StopOrigin.SHUTDOWN: "it was stopped while no scheduler ran, by a shutdown of engine, stack or session.",
 }
 _UNSAVED = " It was killed before it could save."
@@ -149,7 +155,8 @@ def _outcome_from_outside_stop(
     if outside is StopOrigin.SOMEBODY:
         message = "Its runner was asked to stop (SIGTERM) from outside MOSAIC."
         return RunState.CANCELLED, _end(EndCause.STOPPED_BY_USER, message + how, report)
-    message = f"Interrupted: {_INTERRUPTIONS[outside]}{how or _UNSAVED}{_next_step(record)}"
+    unsaved = "" if outside is StopOrigin.RESTORED else _UNSAVED
+    message = f"Interrupted: {_INTERRUPTIONS[outside]}{how or unsaved}{_next_step(record)}"
     return RunState.INTERRUPTED, _end(EndCause.INTERRUPTED, message, report)
 
 
@@ -174,7 +181,9 @@ def outcome_from_loss(
     """The runner was killed, and with it the worker; nobody saw the exit."""
     if record.stop_requested is not None:
         return outcome_from_stop(record, None)
-    if outside is StopOrigin.REBOOT or (status.stop_noted and outside is not StopOrigin.SOMEBODY):
+    if outside in (StopOrigin.REBOOT, StopOrigin.RESTORED) or (
+        status.stop_noted and outside is not StopOrigin.SOMEBODY
+    ):
         return _outcome_from_outside_stop(record, None, outside)
     if status.oom:
         message = f"{_out_of_memory(record, is_limited=True)} All of its processes were ended."

@@ -1,0 +1,162 @@
+"""A backup is made while runs write at full speed, and restored as another stack on the same machine."""
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from audit import audit_synthetic
+from stack_under_test import StackUnderTest, running_stack, until
+
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.stack_files import TELEMETRY_DB
+from mosaic_contracts.states import EndCause, RunState
+from mosaic_contracts.wire import SOURCE_SUPERVISOR
+from mosaic_store import open_reader
+from mosaic_workerkit.outbox import OutboxReader, outbox_dir
+
+pytestmark = pytest.mark.timeout(600)
+RATE = 4_000
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[StackUnderTest]:
+    """A stack of its own: others would find its runs in their backups."""
+    with running_stack([]) as under_test:
+        yield under_test
+
+
+@pytest.fixture(autouse=True)
+def stopped_runs(stack: StackUnderTest) -> Iterator[None]:
+    """A test that fails leaves its cores to the next one."""
+    yield
+    stack.cli("stop", "--all")
+
+
+def begin(stack: StackUnderTest, save_every: int = 0, **fields: object) -> RunView:
+    """A run at speed, with some events in the store."""
+    view = stack.submit(
+        "synthetic",
+        "synthetic",
+        "Synthetic-v0",
+        steps=100_000_000,
+        parameters={"rate": RATE, "seconds": 600, "save_every": save_every},
+        **fields,
+    )
+    stack.wait_stored(view.run_id, 5_000)
+    return view
+
+
+def stored_seq(stack: StackUnderTest, run_id: str) -> int:
+    """Number of the last event of the worker that is stored."""
+    summary = stack.run(run_id).summary
+    assert summary is not None
+    return max(mark.last_seq for mark in summary.sources if mark.source == "worker")
+
+
+def back_up(stack: StackUnderTest, folder: Path) -> Path:
+    """Make a backup with the command line."""
+    target = folder / "backup.zip"
+    done = stack.cli("backup", str(target))
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@contextmanager
+def restored(stack: StackUnderTest, backup: Path, home: Path) -> Iterator[StackUnderTest]:
+    """The stack that comes out of a backup."""
+    other = StackUnderTest(home, Path(stack.environ["MOSAIC_VENVS"]))
+    shutil.rmtree(home)
+    done = other.cli("backup", "restore", str(backup))
+    assert done.returncode == 0, done.stderr
+    try:
+        other.start()
+        other.wait_ready()
+        yield other
+    finally:
+        other.stop()
+
+
+def last_state(stack: StackUnderTest, run_id: str) -> str:
+    """State of the run's last event about it."""
+    with open_reader(stack.home / TELEMETRY_DB) as reader:
+        page = reader.events(run_id, "", 5_000, ["lifecycle"])
+    return [str(e["phase"]) for e in page.events if e["source"] == SOURCE_SUPERVISOR][-1]
+
+
+def stop(stack: StackUnderTest, run_id: str) -> None:
+    """End a run."""
+    with stack.client() as client:
+        client.stop(run_id)
+    stack.wait_final(run_id)
+
+
+def test_a_restored_run_has_ended_and_says_how(stack: StackUnderTest, tmp_path: Path) -> None:
+    """Every event up to the backup is there once, its checkpoint resumes, and the run that was copied goes on."""
+    run_id, saving = begin(stack).run_id, begin(stack, save_every=2_000).run_id
+    before = stored_seq(stack, run_id)
+    backup = back_up(stack, tmp_path)
+    with restored(stack, backup, tmp_path / "home") as other:
+        view = other.wait_final(run_id)
+        assert view.end is not None
+        assert (view.state, view.end.cause) == (RunState.INTERRUPTED, EndCause.INTERRUPTED)
+        assert "restored from a backup" in view.end.message
+        assert audit_synthetic(other.home, run_id, view.spec) >= before
+        assert last_state(other, run_id) == view.state
+        with other.client() as client:
+            resumed = client.resume(saving)
+        assert resumed.spec.parent == saving
+        other.wait_stored(resumed.run_id, 1_000)
+        stop(other, resumed.run_id)
+    assert stack.run(run_id).state is RunState.RUNNING, "the restored stack ended another one's run"
+    stop(stack, run_id)
+    stop(stack, saving)
+
+
+def test_what_the_recorder_has_not_stored_arrives(stack: StackUnderTest, tmp_path: Path) -> None:
+    """It is in the outbox, which is copied before the store. The broker's stream is not copied at all."""
+    run_id = begin(stack).run_id
+    recorder = stack.service_pid("recorder")
+    os.kill(recorder, signal.SIGSTOP)
+    try:
+        stored = stored_seq(stack, run_id)
+        outbox = OutboxReader(outbox_dir(stack.run_dir(run_id), 1))
+        until(lambda: outbox.last_seq() > stored + 5_000, "the outbox is ahead of the store", 60)
+        written = outbox.last_seq()
+        backup = back_up(stack, tmp_path)
+    finally:
+        os.kill(recorder, signal.SIGCONT)
+    with restored(stack, backup, tmp_path / "home") as other:
+        view = other.wait_final(run_id)
+        assert audit_synthetic(other.home, run_id, view.spec) >= written
+    stop(stack, run_id)
+
+
+def test_a_run_that_goes_on_by_itself_does_so_here(stack: StackUnderTest, tmp_path: Path) -> None:
+    """With `restart: on_interrupt` its next attempt begins with the checkpoint of the backup."""
+    run_id = begin(stack, save_every=2_000, restart="on_interrupt").run_id
+    backup = back_up(stack, tmp_path)
+    with restored(stack, backup, tmp_path / "home") as other:
+        until(
+            lambda: other.run(run_id).attempt == 2 and other.run(run_id).state is RunState.RUNNING,
+            "the second attempt runs",
+            120,
+        )
+        assert other.run(run_id).resumptions[0].checkpoint is not None
+        stop(other, run_id)
+    stop(stack, run_id)
+
+
+def test_an_ended_run_is_what_it_was(stack: StackUnderTest, tmp_path: Path) -> None:
+    """State, end, summary and files."""
+    run_id = begin(stack).run_id
+    stop(stack, run_id)
+    backup = back_up(stack, tmp_path)
+    with restored(stack, backup, tmp_path / "home") as other:
+        mine, theirs = stack.run(run_id), other.run(run_id)
+        assert (theirs.state, theirs.end, theirs.summary) == (mine.state, mine.end, mine.summary)
+        with stack.client() as here, other.client() as there:
+            assert there.manifest(run_id).entries == here.manifest(run_id).entries
