@@ -36,6 +36,8 @@ from tests.specimen import (
     summary,
     worker,
 )
+from tests.storage_specimen import plan as prune_plan
+from tests.storage_specimen import report as storage_report
 from tests.sweep_specimen import page as trial_page
 from tests.sweep_specimen import sweep_run, trials, view
 from tests.themes import back_to_dark, wear
@@ -56,6 +58,7 @@ from mosaic_gui.views.main_window import (
     REPLAY,
     RUNS,
     SETTINGS,
+    STORAGE,
     SWEEPS,
     TRAIN,
     TRAINED,
@@ -295,6 +298,16 @@ def use_sweeps(client: DesktopClient) -> None:
     plots.redraw()
 
 
+def use_storage(client: DesktopClient) -> None:
+    """A picture of what fills the disks, with a chosen tile, files that are removed, and the trash."""
+    client.window.show_page(STORAGE)
+    client.storage.take_report(storage_report(30))
+    client.storage.take_plan(prune_plan())
+    client.storage.choose(client.storage.tiles.tiles[2])
+    client.storage.take_progress("Removing files …", 3, 7)
+    client.window.storage.lists.show_list("trash")
+
+
 def use_settings(client: DesktopClient) -> None:
     """A number that is being typed."""
     client.window.show_page(SETTINGS)
@@ -324,6 +337,7 @@ USES: dict[str, Callable[[DesktopClient], None]] = {
     "trained": use_trained,
     "checkpoints": use_checkpoints,
     "sweeps": use_sweeps,
+    "storage": use_storage,
     "settings": use_settings,
     "connection": use_connection,
 }

@@ -23,6 +23,8 @@ from tests.specimen import episodes, machine_sample, metrics, report, run, run_i
 from tests.state.test_branches import branch, person
 from tests.state.test_external_links import tracking
 from tests.state.test_limits import gpu
+from tests.storage_specimen import plan as prune_plan
+from tests.storage_specimen import report as storage_report
 from tests.sweep_specimen import page, sweep_run, sweep_spec, trials, view
 
 from mosaic_contracts.comparison_orders import ActorProgress, ComparerLine
@@ -64,6 +66,7 @@ from mosaic_gui.views.main_window import (
     REPLAY,
     RUNS,
     SETTINGS,
+    STORAGE,
     SWEEPS,
     TRAIN,
     TRAINED,
@@ -325,6 +328,30 @@ def show_sweeps(spoken: Spoken) -> None:
         client.window.sweeps.plots.redraw()
 
 
+def show_storage(spoken: Spoken) -> None:
+    """A picture of what fills the disks, with a chosen run, a removal that goes on, and each list."""
+    client = spoken.client
+    client.window.show_page(STORAGE)
+    client.storage.take_report(spoken.given(storage_report(30, rows=20, notes=["Look at it."])))
+    client.storage.take_plan(spoken.given(prune_plan(unlisted=3)))
+    client.storage.take_progress("", 3, 7)
+    page = client.window.storage
+    for key in ("kind", "run", "origin"):
+        page.groupings.choose(key)
+        spoken.client.storage.choose(client.storage.tiles.tiles[0])
+    for key in ("trash", "stack", "next"):
+        page.lists.show_list(key)
+
+
+def show_no_storage(spoken: Spoken) -> None:
+    """Nothing is stored, or nobody says what is."""
+    client = spoken.client
+    client.window.show_page(STORAGE)
+    client.storage.forget()
+    client.storage.take_problem(spoken.given("The scheduler is away."))
+    client.storage.take_report(spoken.given(storage_report(0)))
+
+
 def show_sweep_form(spoken: Spoken) -> None:
     """Parameters that vary, and what is wrong with them."""
     client = spoken.client
@@ -584,6 +611,8 @@ VIEWS: tuple[Callable[[Spoken], None], ...] = (
     show_compared_trainings,
     show_sweeps,
     show_sweep_form,
+    show_no_storage,
+    show_storage,
     show_settings,
     show_human,
     show_play,

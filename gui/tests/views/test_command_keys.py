@@ -21,6 +21,8 @@ from tests.checkpoint_specimen import checkpoints
 from tests.looks.test_theme_switch import use_beliefs, use_log, use_side, use_trash
 from tests.replay_specimen import fill_replay
 from tests.specimen import report, run, run_id, summary, worker
+from tests.storage_specimen import plan as prune_plan
+from tests.storage_specimen import report as storage_report
 from tests.sweep_specimen import page as trial_page
 from tests.sweep_specimen import sweep_run, trials, view
 
@@ -38,6 +40,7 @@ from mosaic_gui.views.main_window import (
     REPLAY,
     RUNS,
     SETTINGS,
+    STORAGE,
     SWEEPS,
     TRAIN,
     TRAINED,
@@ -72,7 +75,7 @@ def documented() -> list[str]:
     (part,) = re.findall(r"^Keys: .*?(?=^Exit codes)", text, re.MULTILINE | re.DOTALL)
     part = part.replace("Alt+1 to Alt+4", "Alt+1 Alt+2 Alt+3 Alt+4")
     part = part.replace("comma and full stop", "`,` `.`")
-    plain = r"\bF1\b|\bDel\b|\bReturn\b|\bF\b|\?|\bSpace\b|\bLeft\b|\bRight\b|\bHome\b|\bEnd\b|\bJ\b|\bL\b|\bT\b"
+    plain = r"\bF1\b|\bDel\b|\bReturn\b|\bF\b|\?|\bSpace\b|\bLeft\b|\bRight\b|\bHome\b|\bEnd\b|\bJ\b|\bL\b|\bT\b|\bP\b"
     keys = re.findall(rf"(?:(?:Ctrl|Alt|Shift)\+)+\S+|{plain}|(?<=`)[\[\],./](?=`)", part)
     named = (key if key.endswith("+,") or key == "," else key.rstrip(",;:") for key in keys)
     # a sentence may end behind a key, and one key is a full stop
@@ -119,6 +122,14 @@ def show_sweep_form(client: DesktopClient) -> None:
     client.sweep_form._settle.stop()
 
 
+def show_storage(client: DesktopClient) -> None:
+    """A picture of what fills the disks, with a chosen run."""
+    client.window.show_page(STORAGE)
+    client.storage.take_report(storage_report(9))
+    client.storage.take_plan(prune_plan())
+    client.storage.choose(client.storage.tiles.tiles[0])
+
+
 PAGES: dict[str, tuple[str, Callable[[DesktopClient], None]]] = {
     "runs": (RUNS, lambda client: client.window.show_page(RUNS)),
     "trash": (RUNS, use_trash),
@@ -135,6 +146,7 @@ PAGES: dict[str, tuple[str, Callable[[DesktopClient], None]]] = {
     "compare": (COMPARE, lambda client: client.window.show_page(COMPARE)),
     "sweeps": (SWEEPS, show_sweeps),
     "sweep form": (SWEEPS, show_sweep_form),
+    "storage": (STORAGE, show_storage),
     "settings": (SETTINGS, lambda client: client.window.show_page(SETTINGS)),
     "connection": (CONNECTION, lambda client: client.window.show_connection()),
 }
@@ -158,6 +170,7 @@ KEYS_OF_PAGE = {
     COMPARE: ("Ctrl+Return",),
     WATCH: ("F", "Ctrl+."),
     CHECKPOINTS: ("/", "Return"),
+    STORAGE: ("Return", "P"),
     SWEEPS: ("/", "Return"),
     REPLAY: (*PLAYED, "Shift+Left", "Shift+Right"),
 }

@@ -2,10 +2,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PyQt6.QtTest import QSignalSpy
 from pytestqt.qtbot import QtBot
 from tests.specimen import report, run, run_id
+from tests.storage_specimen import use
 
 from mosaic_contracts.states import RunState
+from mosaic_contracts.storage_reports import RunStorage
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.dry_run import kept_text
@@ -98,3 +101,20 @@ def test_a_dry_run_has_a_section_of_its_own(client: DesktopClient) -> None:
     assert watch.details.note.toPlainText() == "try it"
     details = [str(client.watch.details._rows[n]) for n in range(client.watch.details.rowCount())]
     assert not any("mosaic_worker_cleanrl" in row for row in details)
+
+
+def test_storage_is_said_with_what_is_kept_and_a_pin(client: DesktopClient) -> None:
+    """Bytes by kind and `3 of 5`; the button asks for the opposite of what holds; another run has its own."""
+    panel = client.window.watch.details
+    assert not panel.storage.isVisible()
+    client.watch.take_storage(RunStorage.model_validate(use(1)))
+    assert panel.storage.whole().startswith("Storage: ")
+    assert "(3 of 5)" in panel.storage.whole()
+    wanted = QSignalSpy(panel.pin_wanted)
+    panel.pin.click()
+    client._on_tick(client.store.take_runs([run(1, pinned=True, revision=2)]))
+    assert panel.pin.text() == "Unpin"
+    panel.pin.click()
+    assert [list(wanted[n]) for n in range(len(wanted))] == [[run_id(1), True], [run_id(1), False]]
+    client.watch.watch(run_id(3))
+    assert not panel.storage.isVisible()

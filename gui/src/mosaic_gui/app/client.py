@@ -90,6 +90,7 @@ class DesktopClient(ClientParts):
     def _on_second(self) -> None:
         self.table.pass_time()
         self.trash_runs.pass_time()
+        self.storage.pass_time()
         self.hardware.pass_time()
         self.connection.take_behind(self.store.behind_s)
         if self.watch.run_id and self.window.page == WATCH:

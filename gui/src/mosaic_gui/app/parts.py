@@ -30,7 +30,9 @@ from mosaic_gui.controllers.preferences import PreferenceStore
 from mosaic_gui.controllers.replay import ReplayController
 from mosaic_gui.controllers.run_actions import RunActions
 from mosaic_gui.controllers.run_list import RunListController
+from mosaic_gui.controllers.run_storage import RunStorageController
 from mosaic_gui.controllers.stage import StageController
+from mosaic_gui.controllers.storage import StorageController
 from mosaic_gui.controllers.sweep_form import SweepFormController
 from mosaic_gui.controllers.sweeps import SweepsController
 from mosaic_gui.controllers.syncs import SyncController
@@ -57,6 +59,7 @@ from mosaic_gui.viewmodels.play_start import PlayStartModel
 from mosaic_gui.viewmodels.player import PlayerModel
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.stage import StageModel
+from mosaic_gui.viewmodels.storage import StorageModel
 from mosaic_gui.viewmodels.sweep_form import SweepFormModel
 from mosaic_gui.viewmodels.sweeps import SweepsModel
 from mosaic_gui.viewmodels.sync import SyncModel
@@ -129,6 +132,7 @@ class ClientParts(QObject):
         self.comparison = ComparisonModel(self.store, self)
         self.sweeps = SweepsModel(self.store, self)
         self.sweep_form = SweepFormModel(self.launch, self.store, self)
+        self.storage = StorageModel(self)
         self.sync = SyncModel(self.store, self)
         self.trained = TrainedModel(self.store, self.agents, self)
         self.play_start = PlayStartModel(self.store, self)
@@ -145,6 +149,7 @@ class ClientParts(QObject):
         self.launch_controller = LaunchController(self.launch, self)
         self.watch_controller = WatchController(self.watch, self.feed, self)
         self.manifest_controller = ManifestController(self.watch, self)
+        self.run_storage = RunStorageController(self.watch, self)
         self.beliefs_controller = BeliefsController(self.beliefs, self)
         self.stage_controller = StageController(self.stage, self.watch, self)
         self.live_frames = LiveFramesController(self.stage, self)
@@ -172,6 +177,7 @@ class ClientParts(QObject):
         )
         self.sweeps_controller = SweepsController(self.sweeps, self.say, self)
         self.sweep_starter = SweepFormController(self.sweep_form, self.say, self)
+        self.storage_controller = StorageController(self.storage, self.say, self)
         self.dashboards = DashboardController(self.watch, self.say, self.open_page, self)
         self.sync_controller = SyncController(self.sync, self.say, self.open_page, self)
 
@@ -183,6 +189,7 @@ class ClientParts(QObject):
             self.launch_controller,
             self.watch_controller,
             self.manifest_controller,
+            self.run_storage,
             self.beliefs_controller,
             self.stage_controller,
             self.live_frames,
@@ -202,6 +209,7 @@ class ClientParts(QObject):
             self.comparison_controller,
             self.sweeps_controller,
             self.sweep_starter,
+            self.storage_controller,
             self.dashboards,
             self.sync_controller,
         )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mosaic_gui.views.play_page import PlayPage
     from mosaic_gui.views.replay_page import ReplayPage
     from mosaic_gui.views.settings_page import SettingsPage
+    from mosaic_gui.views.storage_page import StoragePage
     from mosaic_gui.views.sweeps_page import SweepsPage
     from mosaic_gui.views.train_page import TrainPage
     from mosaic_gui.views.trained_page import TrainedPage
@@ -109,6 +110,14 @@ class Wiring(QObject):
         page.form.save_wanted.connect(self._parts.sweep_starter.save)
         return page
 
+    def make_storage(self) -> StoragePage:
+        """What fills the disks."""
+        from mosaic_gui.views.storage_page import StoragePage
+
+        page = StoragePage(self._parts.storage)
+        page.train_wanted.connect(lambda: self.window.show_page(TRAIN))
+        return page
+
     def make_settings(self) -> SettingsPage:
         """What the user may choose."""
         from mosaic_gui.views.settings_page import SettingsPage
@@ -166,6 +175,8 @@ class Wiring(QObject):
         page.back_wanted.connect(lambda: self.window.show_page(RUNS))
         page.shown.connect(parts.watch_controller.show_page)
         page.shown.connect(parts.manifest_controller.show_page)
+        page.shown.connect(parts.run_storage.show_page)
+        page.details.pin_wanted.connect(parts.run_actions.pin)
         page.log.shown.connect(parts.watch_controller.show_log)
         page.beliefs.shown.connect(parts.beliefs_controller.show)
         page.stage.shown.connect(parts.stage_controller.show)
@@ -246,6 +257,7 @@ class Wiring(QObject):
         parts.play_start.said.connect(parts.say)
         parts.sweep_starter.started.connect(self._on_sweep_started)
         parts.sweeps.runs_wanted.connect(self.navigator.open_runs)
+        parts.storage.run_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
         parts.comparison.episodes_wanted.connect(self.navigator.replay_together)
         parts.takeover_controller.opened.connect(self._on_taken_over)
         parts.branches.open_wanted.connect(parts.replay_controller.open)

@@ -75,6 +75,11 @@ class RunActions(Controller):
         if self.session is not None:
             self._apply_answer(self.session.api.patch_run(run_id, {"note": words}))
 
+    def pin(self, run_id: str, pinned: bool) -> None:
+        """Keep all files of a run, or let its storage profile apply again."""
+        if self.session is not None:
+            self._apply_answer(self.session.api.patch_run(run_id, {"pinned": pinned}))
+
     def again(self, run_id: str, overrides: dict[str, Any]) -> None:
         """Start a copy of this run, with these overrides of its spec."""
         if self.session is None:

@@ -41,6 +41,8 @@ HASHING_MS = 600_000
 """Files of several GiB may be read, one request after the other."""
 IMPORT_MS = 180_000
 """A worker looks into a file for a minute at most, in a process of its own."""
+REMOVING_MS = 60_000
+"""A step of a removal takes at most half of it."""
 TRIES = 3
 LOG_PIECE_BYTES = 2**18
 MOST_CHECKPOINTS = 500
@@ -217,6 +219,25 @@ class ApiClient(QObject):
         """RunView of a new sweep that goes on with the trials of this one. `changes`: a SweepResume."""
         return self._send(http_api.RESUME_SWEEP, run_id, body=changes)
 
+    def storage(self, run_id: str | None = None, limit: int | None = None) -> ApiReply:
+        """StorageReport, with rows of this run, or of the runs with most bytes."""
+        query: dict[str, str | int] = {} if run_id is None else {"run": run_id}
+        if limit is not None:
+            query["limit"] = limit
+        return self._send(http_api.STORAGE, query=query)
+
+    def plan_prune(self, request: dict[str, Any]) -> ApiReply:
+        """PrunePlan: what would be removed now. `request`: a PruneRequest."""
+        return self._send(http_api.PLAN_PRUNE, body=request)
+
+    def prune(self, request: dict[str, Any]) -> ApiReply:
+        """PruneResult of one bounded step. The request can be repeated."""
+        return self._send(http_api.PRUNE, body=request, timeout_ms=REMOVING_MS)
+
+    def undo_prune(self, request: dict[str, Any]) -> ApiReply:
+        """UndoResult of one bounded step. `request`: an UndoRequest."""
+        return self._send(http_api.UNDO_PRUNE, body=request, timeout_ms=REMOVING_MS)
+
     def delete_run(self, run_id: str) -> ApiReply:
         """RunView with `deleted_at`; for a day it can be restored."""
         return self._send(http_api.DELETE, run_id)
@@ -226,7 +247,7 @@ class ApiClient(QObject):
         return self._send(http_api.RESTORE, run_id)
 
     def patch_run(self, run_id: str, patch: dict[str, Any]) -> ApiReply:
-        """RunView after a change of name, tags or note."""
+        """RunView after a change of name, tags, note or pin."""
         return self._send(http_api.PATCH, run_id, body=patch)
 
     def log(self, run_id: str, offset: int) -> ApiReply:

@@ -8,6 +8,7 @@ from mosaic_contracts.manifest import ManifestLink, RunManifest
 from mosaic_contracts.manifest_words import LinkKind
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow, RunView
 from mosaic_contracts.services import WorkerEntry
+from mosaic_contracts.storage_reports import RunStorage
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import run_row, wording
 from mosaic_gui.state.episode_list import EpisodeAddress, can_replay
@@ -31,6 +32,8 @@ class WatchModel(CurveModel):
     """Another run is watched."""
     run_changed = pyqtSignal()
     family_changed = pyqtSignal()
+    storage_changed = pyqtSignal()
+    """What the run has on the disk was read."""
     links_changed = pyqtSignal()
     """The run's external links changed."""
 
@@ -44,6 +47,8 @@ class WatchModel(CurveModel):
         self._episode_rows: list[EpisodeRow] = []
         self.files = FilesModel(self)
         self._links: list[ManifestLink] = []
+        self.storage: RunStorage | None = None
+        """What the run has on the disk; None: it was not read yet."""
         self._workers: list[WorkerEntry] = []
         self._is_tensorboard_starting = False
         self.details = RowsModel((tr("Argument"), tr("Value")), parent=self)
@@ -144,7 +149,7 @@ class WatchModel(CurveModel):
         for rows in (self.episodes, self.details):
             rows.replace([])
         self.files.take("", [])
-        self._links = []
+        self._links, self.storage = [], None
         self.run_replaced.emit()
         self._look_for_names()
         self.charts_changed.emit()
@@ -187,6 +192,11 @@ class WatchModel(CurveModel):
     def take_files(self, rows: Sequence[ArtifactRow]) -> None:
         """The files that the run announced."""
         self.files.take(self.run_id, rows)
+
+    def take_storage(self, found: RunStorage | None) -> None:
+        """Take what the run has on the disk; None: nothing."""
+        self.storage = found
+        self.storage_changed.emit()
 
     def take_manifest(self, manifest: RunManifest) -> None:
         """All that the run has now."""

@@ -1,15 +1,19 @@
-"""Details of a run: parent and children to go to, its values, and its whole note."""
+"""Details of a run: parent and children to go to, what it has on the disk, its values, and its whole note."""
 
 from html import escape
 
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
+from mosaic_gui.state import run_row
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.lineage import Lineage, Relative
+from mosaic_gui.state.storage import details_row, retention_words
 from mosaic_gui.theme.apply import current, mono_font
 from mosaic_gui.theme.current import on_theme
+from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.watch import WatchModel
+from mosaic_gui.views.text import ElidedLabel, button
 
 
 class DetailsPanel(QWidget):
@@ -17,6 +21,8 @@ class DetailsPanel(QWidget):
 
     open_wanted = pyqtSignal(str)
     """A run by its id."""
+    pin_wanted = pyqtSignal(str, bool)
+    """A run, and whether it is to be pinned."""
 
     def __init__(self, model: WatchModel, table: QWidget) -> None:
         super().__init__()
@@ -31,6 +37,10 @@ class DetailsPanel(QWidget):
         self.relatives.setTextInteractionFlags(
             flags.LinksAccessibleByMouse | flags.LinksAccessibleByKeyboard
         )
+        self.storage = ElidedLabel("", "small")
+        self.storage.setObjectName("details.storage")
+        self.pin = button("", "quiet", "details.pin")
+        self.pin.clicked.connect(self._on_pin)
         table.setAccessibleName(tr("Details of the run"))
         self.note = QPlainTextEdit()
         self.note.setObjectName("details.note")
@@ -46,10 +56,16 @@ class DetailsPanel(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.relatives)
+        layout.addLayout(self._storage_row())
         layout.addLayout(beside, 1)
         self.relatives.linkActivated.connect(self.open_wanted)
         on_theme(self, self.refresh)
-        for signal in (model.run_replaced, model.run_changed, model.family_changed):
+        for signal in (
+            model.run_replaced,
+            model.run_changed,
+            model.family_changed,
+            model.storage_changed,
+        ):
             signal.connect(self.refresh)
         self.refresh()
 
@@ -60,10 +76,42 @@ class DetailsPanel(QWidget):
         if words != self.relatives.text():
             self.relatives.setText(words)
         self.relatives.setVisible(bool(words))
+        self._show_storage()
         note = run.note.strip() if run is not None else ""
         self.note.setVisible("\n" in note)
         if note != self.note.toPlainText():
             self.note.setPlainText(note)
+
+    def _show_storage(self) -> None:
+        run, found = self._model.run, self._model.storage
+        is_there = run is not None and found is not None and found.run_id == run.run_id
+        for part in (self.storage, self.pin):
+            part.setVisible(is_there)
+        if run is None or found is None or not is_there:
+            return
+        name, words = details_row(found)
+        self.storage.set_whole(f"{name}: {words}")
+        self.storage.setToolTip("\n".join(retention_words(found, run_row.now())))
+        self.pin.setText(tr("Unpin") if run.pinned else tr("Pin"))
+        self.pin.setIcon(icon("pin", "accent" if run.pinned else "muted"))
+        self.pin.setToolTip(
+            tr("Let its storage profile apply again")
+            if run.pinned
+            else tr("Keep all of its files, whatever its storage profile says")
+        )
+
+    def _on_pin(self) -> None:
+        run = self._model.run
+        if run is not None:
+            self.pin_wanted.emit(run.run_id, not run.pinned)
+
+    def _storage_row(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setContentsMargins(12, 4, 8, 4)
+        row.setSpacing(8)
+        row.addWidget(self.storage, 1)
+        row.addWidget(self.pin)
+        return row
 
     def _lineage_words(self, lineage: Lineage) -> str:
         lines = []

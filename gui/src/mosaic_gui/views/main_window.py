@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from mosaic_gui.views.replay_page import ReplayPage
     from mosaic_gui.views.runs_page import RunsPage
     from mosaic_gui.views.settings_page import SettingsPage
+    from mosaic_gui.views.storage_page import StoragePage
     from mosaic_gui.views.sweeps_page import SweepsPage
     from mosaic_gui.views.train_page import TrainPage
     from mosaic_gui.views.trained_page import TrainedPage
@@ -50,14 +51,17 @@ if TYPE_CHECKING:
 
 RUNS, TRAIN, TRAINED, WATCH = "runs", "train", "trained", "watch"
 REPLAY, PLAY, CHECKPOINTS, COMPARE = "replay", "play", "checkpoints", "compare"
-SWEEPS, SETTINGS, CONNECTION = "sweeps", "settings", "connection"
+SWEEPS, STORAGE, SETTINGS, CONNECTION = "sweeps", "storage", "settings", "connection"
 LEAST = (960, 600)
 """Least size: half of a common screen."""
 ROOMY = 1160
 """As wide as the agents panel and the widest page want to be; below that the panel folds."""
 SPACIOUS = 1480
 """The same for the replay page, which has three columns."""
-PAGES = (RUNS, TRAIN, TRAINED, WATCH, REPLAY, PLAY, CHECKPOINTS, COMPARE, SWEEPS, SETTINGS)
+PAGES = (
+    *(RUNS, TRAIN, TRAINED, WATCH, REPLAY, PLAY, CHECKPOINTS, COMPARE, SWEEPS, STORAGE),
+    SETTINGS,
+)
 P = TypeVar("P", bound=QWidget)
 
 
@@ -94,6 +98,10 @@ class PageMaker(Protocol):
 
     def make_sweeps(self) -> SweepsPage:
         """Sweeps, with their trials and charts."""
+        ...
+
+    def make_storage(self) -> StoragePage:
+        """What fills the disks."""
         ...
 
     def make_settings(self) -> SettingsPage:
@@ -189,6 +197,11 @@ class MainWindow(QMainWindow):
     def sweeps(self) -> SweepsPage:
         """Sweeps, with their trials and charts."""
         return self._added(self._maker.make_sweeps())
+
+    @cached_property
+    def storage(self) -> StoragePage:
+        """What fills the disks."""
+        return self._added(self._maker.make_storage())
 
     @cached_property
     def settings(self) -> SettingsPage:
@@ -319,6 +332,7 @@ class MainWindow(QMainWindow):
             (CHECKPOINTS, tr("Checkpoints"), "Ctrl+5"),
             (COMPARE, tr("Compare"), "Ctrl+6"),
             (SWEEPS, tr("Sweeps"), "Ctrl+7"),
+            (STORAGE, tr("Storage"), "Ctrl+8"),
             (TRAIN, tr("Train new"), "Ctrl+N"),
             (TRAINED, tr("Use trained"), "Ctrl+U"),
             (SETTINGS, tr("Settings"), "Ctrl+,"),
@@ -393,6 +407,7 @@ class MainWindow(QMainWindow):
             CHECKPOINTS: (tr("Checkpoints"), "Ctrl+5"),
             COMPARE: (tr("Compare"), "Ctrl+6"),
             SWEEPS: (tr("Sweeps"), "Ctrl+7"),
+            STORAGE: (tr("Storage"), "Ctrl+8"),
         }
         made = AgentsDock(self._agents, pages)
         made.page_wanted.connect(self.show_page)
