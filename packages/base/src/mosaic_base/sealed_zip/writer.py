@@ -3,7 +3,8 @@
 import hashlib
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from types import TracebackType
 from typing import BinaryIO
 
 from mosaic_base.sealed_zip.names import SUMS, is_safe_name
@@ -36,6 +37,8 @@ class ZipEntryWriter:
 class SealedZipWriter:
     """A sealed zip in the making. It is none until `seal` was called.
 
+    Use it in a `with` block that ends before the file is closed.
+
     Args:
         file: an empty file, open for writing.
     """
@@ -43,6 +46,19 @@ class SealedZipWriter:
     def __init__(self, file: BinaryIO) -> None:
         self._zip = zipfile.ZipFile(file, "w", compresslevel=_DEFLATE_LEVEL)
         self._sums: dict[str, str] = {}
+
+    def __enter__(self) -> "SealedZipWriter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # Without `seal`, what is written here ends a zip that nobody takes for a sealed one.
+        with suppress(OSError):
+            self._zip.close()
 
     @contextmanager
     def entry(self, name: str, *, compress: bool = False) -> Iterator[ZipEntryWriter]:

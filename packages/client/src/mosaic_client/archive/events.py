@@ -22,7 +22,15 @@ from mosaic_contracts.batch_file import (
 from mosaic_contracts.cursor import Cursor, format_cursor
 from mosaic_contracts.run_archives import ArchivedSource
 from mosaic_contracts.stored import BatchPage
-from mosaic_contracts.wire import Batch, BatchHead, BatchInvalid, Config, decode_batch
+from mosaic_contracts.wire import (
+    Batch,
+    BatchHead,
+    BatchInvalid,
+    Config,
+    decode_batch,
+    encode_record,
+    join_batch,
+)
 
 _COPY_BYTES = 2**20
 _PAGE_FRAMES = 64
@@ -45,15 +53,15 @@ class StoredEvents:
         """Number of events."""
         return sum(source.events for source in self.sources.values())
 
-    def add(self, batch: Batch) -> bool:
-        """Count a batch. Return whether it has events that were not there yet."""
+    def add(self, batch: Batch) -> int:
+        """Count a batch. Return how many of its last events were not there yet."""
         key = (batch.attempt, batch.source)
         known = self.sources.get(key)
         last = batch.seq0 + len(batch.records) - 1
         before = 0 if known is None else known.last_seq
-        if last <= before:
-            return False
-        fresh = last - max(before, batch.seq0 - 1)
+        fresh = max(0, last - max(before, batch.seq0 - 1))
+        if not fresh:
+            return 0
         if known is None:
             self.sources[key] = ArchivedSource(
                 attempt=batch.attempt, source=batch.source, events=fresh, last_seq=last
@@ -64,7 +72,7 @@ class StoredEvents:
         for record in batch.records:
             if isinstance(record, Config):
                 self._note_packages(record.data)
-        return True
+        return fresh
 
     def _note_packages(self, config: Any) -> None:
         packages = config.get("packages") if isinstance(config, dict) else None
@@ -96,8 +104,11 @@ def write_batches(
             found.spaces.update(page.spaces)
             for frame in page.frames:
                 batch = _decoded(unpack, frame)
-                if found.add(batch):
+                fresh = found.add(batch)
+                if fresh == len(batch.records):
                     file.write(pack_batch(_head(batch), frame))
+                elif fresh:
+                    file.write(_packed_end(batch, fresh))
             done(found.count)
             if not page.has_more:
                 return found
@@ -179,6 +190,14 @@ def _decoded(unpack: Callable[..., bytes], frame: bytes) -> Batch:
             f"The stack sent a batch of events that this version cannot read ({error}). Check that it has the same "
             "version (`./mosaic doctor`)."
         ) from error
+
+
+def _packed_end(batch: Batch, count: int) -> bytes:
+    """The last records of a batch as one of their own: the page before had the others."""
+    records = batch.records[-count:]
+    head = BatchHead(batch.run_id, batch.attempt, batch.source, records[0].seq, count)
+    raw = join_batch(head, batch.t0_us, b"".join(map(encode_record, records)))
+    return pack_batch(head, zstandard.ZstdCompressor(level=_LINES_LEVEL).compress(raw))
 
 
 def _head(batch: Batch) -> BatchHead:

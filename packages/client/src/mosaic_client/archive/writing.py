@@ -114,8 +114,7 @@ def write_archive(
     views = [_require_whole(client.run(run_id)) for run_id in _distinct(run_ids)]
     with draft_folder(target) as folder:
         draft = folder / "archive"
-        with draft.open("wb") as file:
-            archive = SealedZipWriter(file)
+        with draft.open("wb") as file, SealedZipWriter(file) as archive:
             head = ArchiveHead(
                 created_at=datetime.now(UTC),
                 mosaic=version(DISTRIBUTION),

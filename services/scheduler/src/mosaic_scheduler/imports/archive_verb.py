@@ -183,6 +183,8 @@ def _record(run: FoundRun, order: ArchiveOrder, now: datetime) -> RunRecord:
     note = f"Imported {now:%Y-%m-%d %H:%M} UTC from {order.file} (SHA-256 {order.sha256[:12]}...)."
     return record.model_copy(
         update={
+            # above all of an earlier life of the run here, which a client may remember
+            "revision": max(record.revision + 1, int(now.timestamp())),
             "run_dir": f"{RUNS_DIR}/{run_id}",
             "telemetry_pending": True,
             "deleted_at": None,

@@ -1,0 +1,205 @@
+"""Archives: all of a run in one file, and no file where something of it is missing."""
+
+import hashlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import httpx
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+from tests.test_export import PAGES, RUN_ID, SUPERVISOR, WORKER
+
+from mosaic_base.sealed_zip import SealedZip
+from mosaic_client import ArchiveRefused, Client, Location
+from mosaic_client.archive.draft import draft_folder
+from mosaic_client.archive.writing import ArchiveProgress
+from mosaic_contracts.batch_file import read_batches
+from mosaic_contracts.compat import UTC
+from mosaic_contracts.manifest import ManifestEntry, RunManifest
+from mosaic_contracts.manifest_words import FileState, FileType
+from mosaic_contracts.runs import RunEnd, RunView, StoredSpec
+from mosaic_contracts.states import EndCause, RunState
+from mosaic_contracts.stored import encode_page
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+FILES = {
+    "checkpoints/last.pt": ("checkpoint", os.urandom(100_000)),
+    "videos/0.mp4": ("video", b"pictures"),
+    "logs/worker.log": ("log", b"a line\n" * 5000),
+}
+EVENTS = len(WORKER) + len(SUPERVISOR) + 1
+"""With the one behind the end of the last page."""
+
+
+def view(**changes: Any) -> RunView:
+    """The run as the stack shows it."""
+    found = RunView(
+        run_id=RUN_ID,
+        name="a run",
+        spec=StoredSpec(worker="cleanrl", algorithm="ppo", environment="CartPole-v1"),
+        state=RunState.SUCCEEDED,
+        revision=3,
+        created_at=NOW,
+        end=RunEnd(cause=EndCause.COMPLETED, message="It completed."),
+        run_dir=f"runs/{RUN_ID}",
+        worker_lock="1" * 64,
+    )
+    return found.model_copy(update=changes)
+
+
+def manifest() -> RunManifest:
+    """All that the run has, and what of it no archive takes."""
+    entries = [
+        ManifestEntry(
+            path=path, kind=kind, bytes=len(data), sha256=hashlib.sha256(data).hexdigest()
+        )
+        for path, (kind, data) in FILES.items()
+    ]
+    entries += [
+        ManifestEntry(path="latest", kind="other", bytes=0, type=FileType.LINK),
+        ManifestEntry(path="gone.pt", kind="checkpoint", bytes=9, state=FileState.PRUNED),
+        ManifestEntry(path="checkpoints", kind="checkpoint", bytes=9, type=FileType.FOLDER),
+        ManifestEntry(path="\\xff", kind="other", bytes=2, name_hex="ff"),
+    ]
+    return RunManifest(run_id=RUN_ID, entries=entries)
+
+
+def stack(
+    shown: RunView | None = None, files: Mapping[str, bytes] = MappingProxyType({})
+) -> Callable[[httpx.Request], httpx.Response]:
+    """A stack with this run."""
+    by_cursor = dict(zip(["", *(page.cursor for page in PAGES)], PAGES, strict=False))
+    shown, listed = shown or view(), manifest()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix(f"/api/v1/runs/{RUN_ID}")
+        if path == "/batches":
+            return httpx.Response(
+                200, content=encode_page(by_cursor[request.url.params.get("cursor", "")])
+            )
+        if path == "/manifest":
+            return httpx.Response(200, content=listed.model_dump_json())
+        if path.startswith("/artifacts/"):
+            name = path.removeprefix("/artifacts/")
+            return httpx.Response(200, stream=httpx.ByteStream(files.get(name, FILES[name][1])))
+        return httpx.Response(200, content=shown.model_dump_json())
+
+    return answer
+
+
+def client_of(answer: Callable[[httpx.Request], httpx.Response]) -> Client:
+    """A client of that stack."""
+    return Client(Location("http://127.0.0.1:9", "secret"), transport=httpx.MockTransport(answer))
+
+
+def test_all_of_a_run_is_in_the_archive(tmp_path: Path) -> None:
+    """Record, spec, events in three forms, files, and what was left out with the reason."""
+    target = tmp_path / "run.mosaic.zip"
+    seen: list[ArchiveProgress] = []
+    with client_of(stack()) as client:
+        made = client.archive([RUN_ID, RUN_ID], target, progress=seen.append)
+    assert made.sha256 == hashlib.sha256(target.read_bytes()).hexdigest()
+    assert list(tmp_path.iterdir()) == [target]
+    (facts,) = made.runs
+    assert facts.events == EVENTS
+    assert {file.path for file in facts.files} == set(FILES)
+    assert {file.path: file.reason for file in facts.left_out} == {
+        "latest": "no regular file",
+        "\\xff": "its name fits no archive",
+    }
+    with zipfile.ZipFile(target) as archive:
+        run = f"runs/{RUN_ID}"
+        for path, (_, data) in FILES.items():
+            assert archive.read(f"{run}/files/{path}") == data
+        assert archive.getinfo(f"{run}/files/logs/worker.log").compress_size < 10_000
+        lines = zstandard.ZstdDecompressor().stream_reader(
+            io.BytesIO(archive.read(f"{run}/events/events.jsonl.zst"))
+        )
+        assert len(lines.read().splitlines()) == EVENTS
+        step = pq.read_table(io.BytesIO(archive.read(f"{run}/events/parquet/step.parquet")))
+        assert step.num_rows == 2
+        assert json.loads(archive.read(f"{run}/spec.json"))["algorithm"] == "ppo"
+        batches = list(read_batches(io.BytesIO(archive.read(f"{run}/events/batches.bin"))))
+    seqs = [
+        (batch.head.source, seq)
+        for batch in batches
+        for seq in range(batch.head.seq0, batch.head.seq0 + batch.head.n)
+    ]
+    assert len(set(seqs)) == len(seqs) == EVENTS
+    assert {progress.phase.value for progress in seen} == {
+        *("events", "jsonl", "parquet", "files", "verify"),
+    }
+
+
+def test_kinds_and_forms_can_be_left_out(tmp_path: Path) -> None:
+    """They are named in the archive; the events as they were stay, for an import reads these."""
+    target = tmp_path / "a.zip"
+    with client_of(stack()) as client:
+        made = client.archive([RUN_ID], target, without=["video", "jsonl", "parquet"])
+    assert [f.path for f in made.runs[0].left_out if f.reason == "not wanted"] == ["videos/0.mp4"]
+    with SealedZip(target) as archive:
+        assert not any(".parquet" in name or ".jsonl" in name for name in archive.sums)
+        assert any(name.endswith("events/batches.bin") for name in archive.sums)
+
+
+@pytest.mark.parametrize(
+    ("words", "changes"),
+    [
+        ("Stop it first", {"state": RunState.RUNNING, "end": None}),
+        ("on their way", {"telemetry_pending": True}),
+        ("on their way", {"stale": True}),
+    ],
+)
+def test_a_run_that_is_not_whole_is_refused(
+    tmp_path: Path, words: str, changes: dict[str, Any]
+) -> None:
+    """With what to do; nothing is written."""
+    with client_of(stack(view(**changes))) as client, pytest.raises(ArchiveRefused, match=words):
+        client.archive([RUN_ID], tmp_path / "a.zip")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_changed_meanwhile_is_noticed(tmp_path: Path) -> None:
+    """An archive has what the run recorded, or does not exist; an older one of that name stays."""
+    target = tmp_path / "a.zip"
+    target.write_bytes(b"older")
+    answer = stack(files={"videos/0.mp4": b"other pictures"})
+    with client_of(answer) as client, pytest.raises(ArchiveRefused, match="changed while"):
+        client.archive([RUN_ID], target)
+    assert target.read_bytes() == b"older"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    """By the next archive of that name; the draft of a process that lives stays."""
+    target = tmp_path / "a.zip"
+    program = (
+        "import sys, time, pathlib; from mosaic_client.archive.draft import draft_folder\n"
+        "with draft_folder(pathlib.Path(sys.argv[1])) as folder:\n"
+        "    (folder / 'archive').write_bytes(b'half'); print('made', flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(target)], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"made\n"
+        with draft_folder(target):
+            assert len(list(tmp_path.iterdir())) == 2
+        assert len(list(tmp_path.iterdir())) == 1
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert len(list(tmp_path.iterdir())) == 1
+    with draft_folder(target):
+        assert len(list(tmp_path.iterdir())) == 1
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,235 @@
+"""The verb `import_archive`: all of a run or nothing of it, whatever is killed, and the same run only once."""
+
+import asyncio
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.archives import (
+    FILES,
+    RUN_ID,
+    Entries,
+    archived_record,
+    archived_run,
+    entries,
+    write,
+)
+from tests.stack import Stack, until
+
+from mosaic_contracts.archive_words import RUN_FACTS, RUN_RECORD, file_entry, run_entry
+from mosaic_contracts.manifest_words import RUN_FILES
+from mosaic_contracts.problems import ProblemCode, ProblemError
+from mosaic_contracts.run_archives import ArchiveImport, ArchiveOrder, ImportOutcome
+from mosaic_contracts.services import DeleteRequest, RunRequest
+from mosaic_contracts.states import RunState
+
+pytestmark = [pytest.mark.broker, pytest.mark.shared_stack, pytest.mark.timeout(180)]
+UPLOAD = "1" * 32
+EVENTS = 200
+OTHER_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAW"
+
+
+def own(run_id: str, **changes: Any) -> Entries:
+    """Entries of an archive of one run; changes are of its record."""
+    parts = entries(run_id)
+    name = run_entry(run_id, RUN_RECORD)
+    parts[name] = json.dumps({**json.loads(parts[name]), **changes}).encode()
+    return parts
+
+
+def upload(stack: Stack, parts: Entries) -> ArchiveOrder:
+    """What the gateway asks once it has written an archive."""
+    folder = stack.home / "uploads"
+    folder.mkdir(exist_ok=True)
+    path = write(folder / UPLOAD, parts)
+    data = path.read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    return ArchiveOrder(upload=UPLOAD, sha256=digest, bytes=len(data), file="run.mosaic.zip")
+
+
+async def imported(stack: Stack, parts: Entries) -> ArchiveImport:
+    """Import an archive."""
+    order = upload(stack, parts)
+    return await stack.bus.request("scheduler", "import_archive", order, ArchiveImport, 60)
+
+
+def left_in(stack: Stack) -> list[Path]:
+    """What imports have left outside of runs' folders."""
+    return [path for name in ("uploads", "imports") for path in (stack.home / name).glob("*")]
+
+
+async def wait_stored(stack: Stack, run_id: str) -> None:
+    """Wait until all events of the run are stored, and its files are reported."""
+
+    async def is_stored() -> bool:  # not by announcements: a run may have had another life before
+        return not (await stack.get(run_id)).telemetry_pending
+
+    await until(is_stored, 60)
+    worker = [event["seq"] for event in stack.recorder.of(run_id, "worker")]
+    assert worker == list(range(1, EVENTS + 1))
+    supervisor = stack.recorder.of(run_id, "supervisor")
+    assert [event["seq"] for event in supervisor] == [1, 2, 3, 4]
+    assert supervisor[-1]["type"] == RUN_FILES
+
+
+async def test_a_run_comes_back_with_its_id(stack: Stack) -> None:
+    """Record, files and events; its own scheduler's events count on; nothing is left next to it."""
+    answer = await imported(stack, own(RUN_ID, held=True, position=3, tags=["kept"], sps=4.5))
+    (run,) = answer.runs
+    assert (run.run_id, run.outcome, run.events) == (RUN_ID, ImportOutcome.IMPORTED, EVENTS + 3)
+    record = await stack.get(RUN_ID)
+    was = archived_record()
+    assert (record.state, record.end, record.ended_at, record.tags, record.held) == (
+        *(was.state, was.end, was.ended_at, ["kept"], False),
+    )
+    assert record.position is None
+    assert "Imported" in record.notes[-1]
+    assert "sps" not in (record.model_extra or {})
+    await wait_stored(stack, RUN_ID)
+    folder = stack.home / "runs" / RUN_ID
+    found = {
+        p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()
+    }
+    assert found == FILES
+    assert left_in(stack) == []
+
+
+async def test_the_same_archive_again_changes_nothing(stack: Stack) -> None:
+    """Also while its events are still on their way."""
+    run_id = "01ARZ3NDEKTSV4RRFFQ69G5FB0"
+    await imported(stack, own(run_id))
+    again = await imported(stack, own(run_id))
+    assert [run.outcome for run in again.runs] == [ImportOutcome.PRESENT]
+    await wait_stored(stack, run_id)
+    before = await stack.get(run_id)
+    again = await imported(stack, own(run_id))
+    assert [run.outcome for run in again.runs] == [ImportOutcome.PRESENT]
+    assert await stack.get(run_id) == before
+    assert left_in(stack) == []
+
+
+async def test_another_run_under_a_known_id_is_refused(stack: Stack) -> None:
+    """In words that name what differs; the other runs of that archive are not imported either."""
+    run_id = "01ARZ3NDEKTSV4RRFFQ69G5FC0"
+    await imported(stack, own(run_id))
+    await wait_stored(stack, run_id)
+    both = entries(OTHER_ID, run_id)
+    both[run_entry(run_id, RUN_RECORD)] = own(run_id, state="failed")[run_entry(run_id, RUN_RECORD)]
+    with pytest.raises(ProblemError, match="here with other content: state differ") as refused:
+        await imported(stack, both)
+    assert refused.value.problem.code is ProblemCode.ARCHIVE_REFUSED
+    with pytest.raises(ProblemError, match="No run has the id"):
+        await stack.get(OTHER_ID)
+    await stack.ask("delete", DeleteRequest(run_id=run_id))
+    with pytest.raises(ProblemError, match="mosaic restore"):
+        await imported(stack, own(run_id))
+    await stack.ask("restore", RunRequest(run_id=run_id))
+    assert left_in(stack) == []
+
+
+async def test_a_run_that_was_deleted_for_good_comes_back(stack: Stack) -> None:
+    """Everything of it, as if it had never been there."""
+    run_id = "01ARZ3NDEKTSV4RRFFQ69G5FD0"
+    await imported(stack, own(run_id))
+    await wait_stored(stack, run_id)
+    await stack.ask("delete", DeleteRequest(run_id=run_id, now=True))
+
+    async def is_gone() -> bool:
+        try:
+            await stack.get(run_id)
+        except ProblemError:
+            return True
+        return False
+
+    await until(is_gone)
+    assert [run.outcome for run in (await imported(stack, own(run_id))).runs] == ["imported"]
+    await wait_stored(stack, run_id)
+
+
+async def test_what_is_altered_leaves_nothing(stack: Stack) -> None:
+    """A file that is not what its facts say is found before anything is added."""
+    run_id = "01ARZ3NDEKTSV4RRFFQ69G5FE0"
+    parts = own(run_id)
+    parts[file_entry(run_id, "logs/worker.log")] = b"other words"
+    with pytest.raises(ProblemError, match="damaged or altered"):
+        await imported(stack, parts)
+    assert left_in(stack) == []
+    assert not (stack.home / "runs" / run_id).exists()
+
+
+async def test_a_folder_that_nobody_knows_is_named(stack: Stack) -> None:
+    """It is neither overwritten nor removed."""
+    run_id = "01ARZ3NDEKTSV4RRFFQ69G5FF0"
+    folder = stack.home / "runs" / run_id
+    folder.mkdir()
+    (folder / "mine").write_text("mine")
+    with pytest.raises(ProblemError, match="Move that folder away"):
+        await imported(stack, own(run_id))
+    assert (folder / "mine").read_text() == "mine"
+    shutil.rmtree(folder)
+
+
+def large(run_id: str) -> Entries:
+    """An archive whose files take a while to be written."""
+    data = hashlib.sha256(run_id.encode()).digest() * (2**20)
+    files = {**FILES, **{f"checkpoints/{n}.pt": data for n in range(4)}}
+    parts = own(run_id)
+    parts |= {file_entry(run_id, path): content for path, content in files.items()}
+    parts[run_entry(run_id, RUN_FACTS)] = archived_run(run_id, files).model_dump_json().encode()
+    return parts
+
+
+MOMENTS = {
+    "claimed": "imports/*/given/run.mosaic.zip",
+    "writing": "imports/{run_id}/run/checkpoints/0.pt",
+    "written": "imports/{run_id}/run/outbox/archive.batches",
+    "published": "runs/{run_id}/outbox/archive.batches",
+}
+"""What is there when the scheduler is killed."""
+
+
+@pytest.mark.own_stack
+@pytest.mark.parametrize("moment", MOMENTS)
+async def test_a_killed_import_is_all_or_nothing(stack: Stack, moment: str) -> None:
+    """kill -9 at each step: nothing half is left, and the same archive is imported then."""
+    run_id = "01ARZ3NDEKTSV4RRFFQ69G5FG0"
+    order = upload(stack, large(run_id))
+    await stack.recorder.close()  # so that its events stay on their way
+    subject = "mosaic.v1.svc.scheduler.import_archive"
+    await stack.bus.publish(subject, order.model_dump_json().encode())
+    pattern = MOMENTS[moment].format(run_id=run_id)
+    async with asyncio.timeout(60):
+        while not any(stack.home.glob(pattern)):  # noqa: ASYNC110 - a file of another process: no event
+            await asyncio.sleep(0)
+    await stack.kill_scheduler()
+    await stack.recorder.open()
+    await stack.start_scheduler()
+    assert left_in(stack) == []
+    folder = stack.home / "runs" / run_id
+    try:
+        record = await stack.get(run_id)
+    except ProblemError:
+        assert not folder.exists()
+    else:
+        assert record.state is RunState.SUCCEEDED
+    answer = await imported(stack, large(run_id))
+    assert answer.runs[0].outcome in (ImportOutcome.IMPORTED, ImportOutcome.PRESENT)
+    await wait_stored(stack, run_id)
+    assert len([path for path in folder.rglob("*") if path.is_file()]) == 6
+
+
+@pytest.mark.own_stack
+async def test_events_go_on_where_the_store_is(stack: Stack) -> None:
+    """A scheduler that is killed while it sends them, and a broker that was away, lose and double none."""
+    run_id = "01ARZ3NDEKTSV4RRFFQ69G5FH0"
+    await stack.recorder.close()
+    await imported(stack, own(run_id))
+    assert (await stack.get(run_id)).telemetry_pending
+    await stack.kill_scheduler()
+    await stack.start_scheduler()
+    assert (stack.home / "runs" / run_id / "outbox/archive.batches").exists()
+    await stack.recorder.open()
+    await wait_stored(stack, run_id)
