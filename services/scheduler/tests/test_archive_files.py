@@ -215,7 +215,7 @@ def test_bytes_before_or_behind_it_are_refused(tmp_path: Path) -> None:
 
 
 def test_encrypted_entries_are_refused(tmp_path: Path) -> None:
-    """Of what cannot be read, nothing is known."""
+    """Nothing is known about an entry that cannot be read."""
     path = write_raw(tmp_path / "a.zip", entries())
     data = bytearray(path.read_bytes())
     data[6] |= 1
