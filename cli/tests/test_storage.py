@@ -107,7 +107,14 @@ def test_disk_shows_volumes_kinds_runs_and_what_would_go(mosaic: Mosaic, stored:
     """A low disk is said first, and how to remove what would go last."""
     code, out, err = mosaic("disk", "--stack-only")
     assert code == 0
-    for words in ("runs, store", "low", "video", "5.0 MiB", "2 of 5 video", "and 2 smaller runs"):
+    for words in (
+        "runs, store",
+        "low",
+        "video",
+        "5.0 MiB",
+        "video 5.0 MiB (2 of 5)",
+        "and 2 smaller runs",
+    ):
         assert words in out
     assert err.startswith("The disk of runs, store is low.")
     assert "./mosaic gc --dry-run" in err

@@ -24,7 +24,7 @@ class StorageBench:
     def __init__(self) -> None:
         self.session = Session()
         self.notices: list[tuple[str, str, Callable[[], None] | None]] = []
-        self.model = StorageModel()
+        self.model = StorageModel(self.session.store)
         self.controller = StorageController(self.model, lambda *notice: self.notices.append(notice))
         self.controller.attach(cast(StreamSession, self.session))
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.specimen import run as run_spec
 from tests.specimen import run_id
 from tests.storage_specimen import MIB, plan, report, trash_item, use
 
@@ -17,7 +18,9 @@ from mosaic_gui.state.storage import (
     plan_rows,
     plan_words,
     retention_words,
+    run_names,
     share_text,
+    tile_label,
     tile_words,
     trash_rows,
     volume_words,
@@ -47,6 +50,22 @@ def test_runs_without_a_row_are_one_entry_and_no_byte_is_lost() -> None:
 def test_a_report_with_all_runs_has_no_further_entry() -> None:
     """Every run has its own tile."""
     assert len(map_entries(report(7))) == 7
+
+
+def test_a_tile_is_named_by_what_distinguishes_it() -> None:
+    """Next to others of its algorithm and environment the seed is enough; a name that was given always counts."""
+    named = run_spec(1, spec={"name": "baseline"})
+    names = {one.run_id: run_names(one) for one in (run_spec(0), named)}
+    entries = map_entries(report(3), names)
+    assert [(entry.name, entry.short) for entry in entries[:2]] == [
+        ("ppo CartPole-v1 · seed 1", "seed 1"),
+        ("baseline", "baseline"),
+    ]
+    groups = map_groups(entries, MapGrouping.ORIGIN)
+    labels = {tile.run_id: tile_label(tile) for group in groups for tile in group.tiles}
+    assert labels[run_id(0)] == "seed 1"
+    (group,) = map_groups(entries, MapGrouping.RUN)
+    assert tile_label(group.tiles[0]) == "ppo CartPole-v1 · seed 1"
 
 
 def test_a_kind_of_a_worker_keeps_its_name() -> None:
@@ -81,6 +100,19 @@ def test_kept_of_allowed_is_said_where_there_is_a_limit() -> None:
     assert (rows["Videos"], rows["Logs"], rows["Events"]) == ("3 of 5", "2", "")
     name, words = details_row(run)
     assert (name, "(3 of 5)" in words) == ("Storage", True)
+
+
+def test_steps_are_a_part_of_the_events() -> None:
+    """No byte counts twice: what is left are events that stay for ever."""
+    kinds = [{"kind": "steps", "bytes": 3 * MIB}, {"kind": "log", "files": 1, "bytes": MIB}]
+    run = of_run(kinds=kinds, event_bytes=5 * MIB, bytes=6 * MIB)
+    assert kind_rows(run) == [
+        ("Steps of episodes", "", "3.0 MiB"),
+        ("Logs", "1", "1.0 MiB"),
+        ("Events", "", "2.0 MiB"),
+    ]
+    (entry,) = map_entries(report(1, runs=[run], run_bytes=6 * MIB))
+    assert entry.bytes == run.bytes
 
 
 def test_retention_says_what_goes_next_and_why() -> None:

@@ -1,6 +1,6 @@
 """Tables of what fills the disk and of what goes next."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -55,27 +55,27 @@ def total_table(report: "StorageReport", now: datetime) -> Table:
     if trash.files:
         expiry = f"the next is deleted {ahead(trash.next_expiry_at, now)}"
         table.add_row("trash", _count(trash.files), size(trash.bytes), expiry)
-    for name, length in (
-        ("store", report.store_bytes),
-        ("broker", report.broker_bytes),
-        ("other", report.other_bytes),
+    for name, length, words in (
+        ("store", report.store_bytes, "events, episodes and metrics of all runs"),
+        ("broker", report.broker_bytes, "events on their way to the store"),
+        ("stack", report.other_bytes, "its logs, uploads and databases"),
     ):
-        words = "logs, uploads and databases of the stack" if name == "other" else ""
         table.add_row(name, "", size(length), words, style="dim")
     return table
 
 
 def run_table(runs: "Sequence[RunStorage]", now: datetime) -> Table:
     """Runs with most bytes first."""
-    table = _table("RUN", "NAME", "SIZE", "OF IT", "KEPT", "GOES NEXT", right=("SIZE",))
+    table = _table("RUN", "NAME", "SIZE", "MOSTLY", "GOES NEXT", right=("SIZE",))
+    for column, width in zip(table.columns, (10, None, 9, None, 16), strict=True):
+        column.min_width = width
     table.columns[1].overflow = "ellipsis"
     for run, short in zip(runs, short_ids([run.run_id for run in runs]), strict=True):
         table.add_row(
             short,
             one_line(run.name),
             size(run.bytes),
-            ", ".join(f"{kind.kind} {size(kind.bytes)}" for kind in run.kinds[:_MOST_KINDS]),
-            ", ".join(kept_words(run.kinds)),
+            ", ".join(map(_kind_words, run.kinds[:_MOST_KINDS])),
             _next_words(run, now),
         )
     return table
@@ -89,12 +89,6 @@ def kind_table(run: "RunStorage") -> Table:
         table.add_row(kind.kind, _count(kind.files), size(kind.bytes), kept)
     table.add_row("events in the store", "", size(run.event_bytes), style="dim")
     return table
-
-
-def kept_words(kinds: "Iterable[KindUse]") -> list[str]:
-    """`2 of 5 video` for each kind with a limit."""
-    limited = [kind for kind in kinds if kind.allowed is not None]
-    return [f"{kind.files:,} of {kind.allowed:,} {kind.kind}" for kind in limited]
 
 
 def removal_words(found: "NextRemoval", now: datetime) -> str:
@@ -113,7 +107,8 @@ def plan_table(items: "Sequence[PruneItem]") -> Table:
         path = path_line(item.path) or f"{item.files:,} events"
         if item.files > 1 and item.path:
             path += f" ({plural(item.files, 'file')})"
-        table.add_row(item.run_id or "-", path, item.kind, size(item.bytes), item.reason)
+        why = f"{item.rule} ({item.reason})" if item.reason else item.rule
+        table.add_row(item.run_id or "-", path, item.kind, size(item.bytes), why)
     return table
 
 
@@ -169,6 +164,12 @@ def by_kind_words(bytes_by_kind: Mapping[str, int]) -> str:
     """`video 1.2 GiB, checkpoint 3.0 MiB`."""
     largest = sorted(bytes_by_kind.items(), key=lambda each: -each[1])
     return ", ".join(f"{kind} {size(length)}" for kind, length in largest)
+
+
+def _kind_words(kind: "KindUse") -> str:
+    """`video 3.0 MiB (2 of 5)`."""
+    kept = "" if kind.allowed is None else f" ({kind.files:,} of {kind.allowed:,})"
+    return f"{kind.kind} {size(kind.bytes)}{kept}"
 
 
 def _next_words(run: "RunStorage", now: datetime) -> str:

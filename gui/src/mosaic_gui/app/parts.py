@@ -132,7 +132,7 @@ class ClientParts(QObject):
         self.comparison = ComparisonModel(self.store, self)
         self.sweeps = SweepsModel(self.store, self)
         self.sweep_form = SweepFormModel(self.launch, self.store, self)
-        self.storage = StorageModel(self)
+        self.storage = StorageModel(self.store, self)
         self.sync = SyncModel(self.store, self)
         self.trained = TrainedModel(self.store, self.agents, self)
         self.play_start = PlayStartModel(self.store, self)

@@ -4,15 +4,17 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from mosaic_contracts.runs import RunView
 from mosaic_contracts.storage_reports import (
     KindUse,
+    PruneItem,
     PrunePlan,
     RunStorage,
     StorageReport,
     StorageVolume,
     TrashItem,
 )
-from mosaic_contracts.storage_words import VolumeLevel
+from mosaic_contracts.storage_words import STEPS, VolumeLevel
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import mark, tr, tr_mark, tr_n
 from mosaic_gui.state.storage_map import MapEntry, MapTile
@@ -29,14 +31,14 @@ _KINDS = {
     "wandb": mark("W&B"),
     "log": mark("Logs"),
     "study": mark("Studies"),
-    "steps": mark("Steps of episodes"),
+    STEPS: mark("Steps of episodes"),
     "record": mark("Records"),
     "input": mark("Inputs"),
     "draft": mark("Unfinished files"),
     "orphan": mark("Folders without a run"),
     "other": mark("Other files"),
 }
-_COLOURED = ("checkpoint", "video", EVENTS, "tensorboard", "wandb", "log", "study", "steps")
+_COLOURED = ("checkpoint", "video", EVENTS, "tensorboard", "wandb", "log", "study", STEPS)
 """Kinds with a colour of their own: the number of each is that of the theme's series."""
 _TONES = {VolumeLevel.OK: "ok", VolumeLevel.LOW: "warn", VolumeLevel.CRITICAL: "bad"}
 _LEVELS = {
@@ -44,6 +46,17 @@ _LEVELS = {
     VolumeLevel.LOW: mark("Low"),
     VolumeLevel.CRITICAL: mark("Almost full"),
 }
+
+
+class RunNames(NamedTuple):
+    """How a run is called where it stands alone, and next to others of its algorithm and environment."""
+
+    name: str
+    short: str
+
+
+Names = Mapping[str, RunNames]
+NO_NAMES: Names = {}
 
 
 class VolumeWords(NamedTuple):
@@ -70,9 +83,18 @@ def kind_colour(kind: str) -> int | None:
     return _COLOURED.index(kind) if kind in _COLOURED else None
 
 
-def map_entries(report: StorageReport) -> list[MapEntry]:
+def run_names(run: RunView) -> RunNames:
+    """Names of a run: its own if one was given, else what distinguishes it."""
+    spec = run.spec
+    if spec.name:
+        return RunNames(spec.name, spec.name)
+    seed = tr("seed {seed}", seed=spec.seed)
+    return RunNames(f"{spec.algorithm} {spec.environment} · {seed}", seed)
+
+
+def map_entries(report: StorageReport, names: Names = NO_NAMES) -> list[MapEntry]:
     """What each run takes, and what the runs without a row take together."""
-    entries = [_entry(run) for run in report.runs]
+    entries = [_entry(run, names.get(run.run_id)) for run in report.runs]
     rest = _rest(report, entries)
     if rest is not None:
         entries.append(rest)
@@ -88,9 +110,12 @@ def total_bytes(report: StorageReport) -> int:
 
 def tile_title(tile: MapTile) -> str:
     """Name of a tile."""
-    if tile.run_id:
-        return tile.name
-    return tr_n("{n} smaller run", "{n} smaller runs", tile.runs)
+    return tile.name if tile.run_id else _smaller_runs(tile)
+
+
+def tile_label(tile: MapTile) -> str:
+    """What is written on a tile."""
+    return (tile.label or tile.name) if tile.run_id else _smaller_runs(tile)
 
 
 def tile_words(tile: MapTile, total: int) -> str:
@@ -135,12 +160,17 @@ def kept_text(kind: KindUse) -> str:
 def kind_rows(run: RunStorage) -> list[tuple[str, str, str]]:
     """Kind, number and size of a run's files, and its events."""
     rows = [
-        (kind_word(kind.kind), kept_text(kind), wording.bytes_text(kind.bytes))
+        (
+            kind_word(kind.kind),
+            kept_text(kind) if kind.files else "",
+            wording.bytes_text(kind.bytes),
+        )
         for kind in run.kinds
         if kind.files or kind.bytes
     ]
-    if run.event_bytes:
-        rows.append((kind_word(EVENTS), "", wording.bytes_text(run.event_bytes)))
+    events = _other_events(run)
+    if events:
+        rows.append((kind_word(EVENTS), "", wording.bytes_text(events)))
     return rows
 
 
@@ -175,15 +205,15 @@ def details_row(run: RunStorage) -> tuple[str, str]:
     return tr("Storage"), " · ".join(parts)
 
 
-def plan_rows(plan: PrunePlan) -> list[tuple[str, str, str, str, str]]:
+def plan_rows(plan: PrunePlan, names: Names = NO_NAMES) -> list[tuple[str, str, str, str, str]]:
     """Run, file, kind, size and reason of what goes, the first one first."""
     return [
         (
-            item.run_name or item.run_id or tr("no run"),
+            _name(item, names),
             item.path or tr_n("{n} event", "{n} events", item.files),
             kind_word(item.kind),
             wording.bytes_text(item.bytes),
-            item.reason,
+            f"{item.rule} ({item.reason})" if item.reason else item.rule,
         )
         for item in plan.items
     ]
@@ -212,11 +242,13 @@ def kept_tip(plan: PrunePlan | None) -> str:
     return "\n".join(f"{each.text}: {each.files:,}" for each in (plan.kept if plan else ()))
 
 
-def trash_rows(items: Sequence[TrashItem], now: datetime) -> list[tuple[str, str, str, str, str]]:
+def trash_rows(
+    items: Sequence[TrashItem], now: datetime, names: Names = NO_NAMES
+) -> list[tuple[str, str, str, str, str]]:
     """Run, file, kind, size and time left of removed files, the newest first."""
     return [
         (
-            item.run_name or item.run_id or tr("no run"),
+            _name(item, names),
             item.path,
             kind_word(item.kind),
             wording.bytes_text(item.bytes),
@@ -248,12 +280,28 @@ def ahead(then: datetime | None, now: datetime) -> str:
     return tr_n("in {n} day", "in {n} days", round(seconds / 86_400))
 
 
-def _entry(run: RunStorage) -> MapEntry:
+def _smaller_runs(tile: MapTile) -> str:
+    return tr_n("{n} smaller run", "{n} smaller runs", tile.runs)
+
+
+def _name(item: PruneItem | TrashItem, names: Names) -> str:
+    known = names.get(item.run_id or "")
+    return known.name if known else item.run_name or item.run_id or tr("no run")
+
+
+def _entry(run: RunStorage, names: RunNames | None) -> MapEntry:
     kinds = {kind.kind: kind.bytes for kind in run.kinds}
-    if run.event_bytes:
-        kinds[EVENTS] = run.event_bytes
+    if events := _other_events(run):
+        kinds[EVENTS] = events
     origin = f"{run.algorithm} · {run.environment}" if run.algorithm else run.worker
-    return MapEntry(run.run_id, run.name, origin, kinds, run.pinned)
+    name, short = names or (run.name, run.name)
+    return MapEntry(run.run_id, name, origin, kinds, run.pinned, short=short)
+
+
+def _other_events(run: RunStorage) -> int:
+    """Bytes of events that are no steps: what a run keeps for ever."""
+    steps = sum(kind.bytes for kind in run.kinds if kind.kind == STEPS)
+    return max(0, run.event_bytes - steps)
 
 
 def _rest(report: StorageReport, entries: Sequence[MapEntry]) -> MapEntry | None:

@@ -40,6 +40,8 @@ class MapEntry(NamedTuple):
     is_pinned: bool = False
     runs: int = 1
     """More than one: runs that have no entry of their own, and no `run_id`."""
+    short: str = ""
+    """What distinguishes it from others of its origin; empty: its name does."""
 
     @property
     def bytes(self) -> int:
@@ -58,6 +60,8 @@ class MapTile(NamedTuple):
     group: str
     runs: int = 1
     is_pinned: bool = False
+    label: str = ""
+    """What is written on it."""
 
     @property
     def bytes(self) -> int:
@@ -159,13 +163,12 @@ def _tiles_of(entry: MapEntry, grouping: MapGrouping, order: Sequence[str]) -> l
     kinds = tuple((kind, entry.kinds[kind]) for kind in order if entry.kinds.get(kind, 0) > 0)
     if not kinds:
         return []
+    label = (entry.short if grouping is MapGrouping.ORIGIN else "") or entry.name
+    facts = (entry.runs, entry.is_pinned, label)
     if grouping is MapGrouping.KIND:
-        return [
-            MapTile(entry.run_id, entry.name, (each,), each[0], entry.runs, entry.is_pinned)
-            for each in kinds
-        ]
+        return [MapTile(entry.run_id, entry.name, (each,), each[0], *facts) for each in kinds]
     group = entry.origin if grouping is MapGrouping.ORIGIN else ""
-    return [MapTile(entry.run_id, entry.name, kinds, group, entry.runs, entry.is_pinned)]
+    return [MapTile(entry.run_id, entry.name, kinds, group, *facts)]
 
 
 def _group(title: str, tiles: list[MapTile], least: int, order: Sequence[str]) -> MapGroup:

@@ -8,8 +8,17 @@ from PyQt6.QtCore import QObject, pyqtSignal
 from mosaic_contracts.storage_reports import PrunePlan, RunStorage, StorageReport
 from mosaic_gui.state import run_row
 from mosaic_gui.state.language import tr
-from mosaic_gui.state.storage import map_entries, plan_rows, stack_rows, total_bytes, trash_rows
+from mosaic_gui.state.storage import (
+    RunNames,
+    map_entries,
+    plan_rows,
+    run_names,
+    stack_rows,
+    total_bytes,
+    trash_rows,
+)
 from mosaic_gui.state.storage_map import MapGrouping, MapTile, kind_order, kind_totals, map_groups
+from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.rows import RowsModel
 from mosaic_gui.viewmodels.storage_tiles import StorageTiles
 
@@ -30,8 +39,9 @@ class StorageModel(QObject):
     """A run, and whether it is to be pinned."""
     run_wanted = pyqtSignal(str)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, store: Store, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._store = store
         self.report: StorageReport | None = None
         self.plan: PrunePlan | None = None
         self.tiles = StorageTiles(self)
@@ -62,6 +72,14 @@ class StorageModel(QObject):
     def run(self) -> RunStorage | None:
         """The chosen run."""
         return self._by_id.get(self.chosen)
+
+    @property
+    def run_name(self) -> str:
+        """Name of the chosen run."""
+        known = self._store.runs.get(self.chosen)
+        if known is not None:
+            return run_names(known).name
+        return self.run.name if self.run is not None else ""
 
     @property
     def total(self) -> int:
@@ -105,7 +123,7 @@ class StorageModel(QObject):
     def take_plan(self, plan: PrunePlan) -> None:
         """Take what would go now."""
         self.plan = plan
-        self.next_rows.replace(plan_rows(plan))
+        self.next_rows.replace(plan_rows(plan, self._names()))
         self.changed.emit()
 
     def take_problem(self, words: str) -> None:
@@ -134,7 +152,7 @@ class StorageModel(QObject):
     def pass_time(self) -> None:
         """Update the time that removed files have left."""
         if self.is_shown and self.report is not None:
-            self.trash_rows.replace(trash_rows(self.report.trash.items, self.now))
+            self.trash_rows.replace(trash_rows(self.report.trash.items, self.now, self._names()))
 
     def group_by(self, key: str) -> None:
         """Group the tiles in another way."""
@@ -170,12 +188,22 @@ class StorageModel(QObject):
         if self.run is not None:
             self.run_wanted.emit(self.run.run_id)
 
+    def _names(self) -> dict[str, RunNames]:
+        """Names of the runs that the page may show."""
+        report = self.report
+        items = [*report.runs, *report.trash.items] if report is not None else []
+        wanted = {one.run_id for one in (*items, *(self.plan.items if self.plan else ()))}
+        found = (self._store.runs.get(run_id) for run_id in wanted if run_id)
+        return {run.run_id: run_names(run) for run in found if run is not None}
+
     def _fill(self) -> None:
         report = self.report
-        entries = map_entries(report) if report is not None else []
+        names = self._names()
+        entries = map_entries(report, names) if report is not None else []
         totals = kind_totals(entries)
         self.totals = [(kind, totals[kind]) for kind in kind_order(totals)]
         self.tiles.replace(map_groups(entries, self.grouping))
-        self.trash_rows.replace(trash_rows(report.trash.items, self.now) if report else [])
+        trash = report.trash.items if report is not None else []
+        self.trash_rows.replace(trash_rows(trash, self.now, names))
         self.stack_rows.replace(stack_rows(report) if report else [])
         self.changed.emit()

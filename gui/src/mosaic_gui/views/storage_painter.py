@@ -7,7 +7,7 @@ from PyQt6.QtCore import QRect, QRectF, Qt
 from PyQt6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen
 
 from mosaic_gui.state import wording
-from mosaic_gui.state.storage import kind_colour, kind_word, tile_title
+from mosaic_gui.state.storage import kind_colour, kind_word, tile_label
 from mosaic_gui.state.storage_map import MapGrouping, MapTile, PlacedGroup, slices
 from mosaic_gui.state.treemap import Tile
 from mosaic_gui.theme.apply import current, ui_font
@@ -133,7 +133,7 @@ class StoragePainter:
                 rect.left() - 2, rect.top() + 1, pixmap("pin", self._tokens.text, _PIN)
             )
             rect.setLeft(rect.left() + _PIN + 1)
-        self._text(painter, rect, tile_title(tile), self._name, self._tokens.text)
+        self._text(painter, rect, tile_label(tile), self._name, self._tokens.text)
         if place.width >= _LEAST_FOR_SIZE[0] and place.height >= _LEAST_FOR_SIZE[1]:
             below = QRect(
                 round(place.left) + _PAD, rect.bottom() + 1, round(place.width) - 2 * _PAD, 14

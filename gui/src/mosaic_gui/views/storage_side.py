@@ -61,7 +61,7 @@ class StorageSide(QFrame):
             )
             self.prune.setVisible(False)
             return
-        self._title.set_whole(run.name)
+        self._title.set_whole(model.run_name)
         about = f"{run.algorithm} · {run.environment} · {wording.bytes_text(run.bytes)}"
         self._about.set_whole(about if run.algorithm else wording.bytes_text(run.bytes))
         self._rows.replace(kind_rows(run))

@@ -86,14 +86,15 @@ class Volume:
             said += " Those that ran were asked to stop with a checkpoint."
         return f"{said} {MAKE_ROOM if self.has_data else 'Remove what is not needed there.'}"
 
-    def shown(self) -> StorageVolume:
-        """The volume as reports have it."""
+    def shown(self, sizes: Mapping[VolumeUse, int] | None = None) -> StorageVolume:
+        """The volume as reports have it. `sizes`: bytes of the stack by use; None: they were not counted."""
         return StorageVolume(
             label=self.label,
             path=str(self.path),
             free_bytes=self.free_bytes,
             total_bytes=self.total_bytes,
             level=self.level,
+            used_bytes=sum((sizes or {}).get(use, 0) for use in self.uses),
             message=self.message,
         )
 

@@ -26,6 +26,7 @@ from mosaic_contracts.storage_reports import (
 )
 from mosaic_scheduler import problem
 from mosaic_scheduler.database import Database
+from mosaic_scheduler.disk.volume import VolumeUse
 from mosaic_scheduler.disk.watch import VolumeWatch
 from mosaic_scheduler.retention import removals, report, stack_files
 from mosaic_scheduler.retention.facts import RetainedRun
@@ -120,16 +121,23 @@ class StorageVerbs:
         planned = [
             each.unit for each in look.decision.units if query.run in (None, each.unit.run.run_id)
         ]
+        sizes = {
+            VolumeUse.RUNS: sum(row.bytes - row.event_bytes for row in rows)
+            + sum(row.bytes for row in look.trash),
+            VolumeUse.STORE: stack_files.store_bytes(self._home),
+            VolumeUse.BROKER: stack_files.broker_bytes(self._home),
+            VolumeUse.HOME: stack_files.other_bytes(self._home),
+        }
         return StorageReport(
-            volumes=[volume.shown() for volume in self._volumes.volumes],
+            volumes=[volume.shown(sizes) for volume in self._volumes.volumes],
             kinds=report.kind_totals(shown),
             runs=shown[: query.limit],
             run_count=len(shown),
             run_bytes=sum(row.bytes for row in shown),
             trash=report.trash_of(trash, look.runs, query.limit),
-            store_bytes=stack_files.store_bytes(self._home),
-            broker_bytes=stack_files.broker_bytes(self._home),
-            other_bytes=stack_files.other_bytes(self._home),
+            store_bytes=sizes[VolumeUse.STORE],
+            broker_bytes=sizes[VolumeUse.BROKER],
+            other_bytes=sizes[VolumeUse.HOME],
             planned_files=sum(len(unit.items) for unit in planned),
             planned_bytes=sum(unit.bytes for unit in planned),
             checked_at=datetime.now(UTC),
