@@ -97,6 +97,7 @@ def test_migration_that_fails_leaves_the_store_as_it_was(
         steps = (*schema.MIGRATIONS, "CREATE TABLE added (a);\nCREATE TABLE run (a);\n")
         patched.setattr(schema, "MIGRATIONS", steps)
         patched.setattr(schema, "SCHEMA_VERSION", len(steps))
+        patched.setattr("mosaic_store.database.SCHEMA_VERSION", len(steps))
         with pytest.raises(StoreWriteFailed):
             open_writer(path)
     with open_writer(path) as writer, open_reader(path) as reader:

@@ -313,7 +313,7 @@ def _thin_and_kill(path: Path, point: int) -> str:
             assert place, "the process ended by itself"
             if place == "done" or number == point:
                 break
-            print(file=process.stdin, flush=True)
+            process.stdin.write("\n")
         if place != "done":
             process.kill()
     return place

@@ -39,9 +39,11 @@ class ServiceSettings(BaseSettings):
     """Credentials file of this service; None: a broker without authentication (tests only)."""
     disk_reserve_bytes: Annotated[int, Field(ge=0)] = 512 * 2**20
     """Free bytes that are never filled."""
+    migration_copy: bool = True
+    """Whether a database of an older version is copied before it is brought to a newer one."""
     log_format: Literal["json", "text"] = "json"
 
-    @field_validator("disk_reserve_bytes", "log_format", mode="before")
+    @field_validator("disk_reserve_bytes", "migration_copy", "log_format", mode="before")
     @classmethod
     def _empty_is_unset(cls, value: object, info: ValidationInfo) -> object:
         return default_if_empty(cls, value, info)

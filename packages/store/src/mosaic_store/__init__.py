@@ -2,6 +2,7 @@
 
 from mosaic_store.batch import MAX_RAW_BYTES, StoredBatch, read_batch
 from mosaic_store.checkpoints import CheckpointEntry, CheckpointKey, StoredCheckpoint
+from mosaic_store.database import Migration
 from mosaic_store.errors import (
     EpisodeNotStored,
     MetricNotStored,
@@ -33,6 +34,7 @@ __all__ = [
     "KnownFiles",
     "LogCheckpoint",
     "MetricNotStored",
+    "Migration",
     "NewPoints",
     "Phase",
     "PointsOfMetric",

@@ -2,8 +2,12 @@
 
 import os
 import sqlite3
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import NamedTuple
 
+from mosaic_base.database_copy import CopyRefused, copied, copy_path, file_bytes, remove_copies
 from mosaic_base.locks import open_lock
 from mosaic_store.errors import (
     StoreForeign,
@@ -40,13 +44,31 @@ def make_folder(path: Path) -> None:
         path.parent.chmod(0o700)
 
 
-def open_for_writing(path: Path) -> sqlite3.Connection:
+class Migration(NamedTuple):
+    """A store that is brought to the version of this program."""
+
+    path: Path
+    from_version: int
+    to_version: int
+    copy: Path | None
+    """The copy that is made first, and removed at the end; None: the user wants none."""
+    file_bytes: int
+
+
+def open_for_writing(
+    path: Path, *, copy: bool = True, on_migration: Callable[[Migration], None] | None = None
+) -> sqlite3.Connection:
     """Open or create the store file (0600) in its folder (0700), migrated and in WAL mode.
+
+    Args:
+        path: the file.
+        copy: whether an older store is copied before it is migrated.
+        on_migration: called before that, which may take minutes.
 
     Raises:
         StoreForeign: not a telemetry store, or a newer one. The file is left as it is.
         StoreWalRefused: the file system cannot keep a write-ahead log.
-        StoreWriteFailed: the file cannot be opened or made (permissions, full disk).
+        StoreWriteFailed: the file cannot be opened, made or migrated (permissions, full disk).
     """
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
@@ -64,7 +86,10 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         db.execute("PRAGMA cache_size = -32768")
         db.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT_BYTES}")
         db.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-        migrate(db)
+        _migrate(db, path, copy, on_migration or _ignore)
+    except CopyRefused as error:
+        db.close()
+        raise StoreWriteFailed(str(error)) from error
     except sqlite3.DatabaseError as error:
         db.close()
         if "not a database" in str(error):
@@ -74,6 +99,32 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _migrate(
+    db: sqlite3.Connection, path: Path, copy: bool, on_migration: Callable[[Migration], None]
+) -> None:
+    version = stored_version(db)
+    if version == SCHEMA_VERSION:
+        remove_copies(path)
+        return
+    if version == 0:
+        migrate(db)
+        return
+    made = copy_path(path, version) if copy else None
+    on_migration(Migration(path, version, SCHEMA_VERSION, made, file_bytes(db)))
+    with copied(db, path, version) if copy else nullcontext():
+        try:
+            migrate(db)
+        except sqlite3.Error as error:
+            if made is None:
+                raise
+            text = f"{error}; the store is as it was, and {made} is a copy of it"
+            raise sqlite3.DatabaseError(text) from error
+
+
+def _ignore(migration: Migration) -> None:
+    """Nobody wants to know."""
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 from mosaic_contracts.runs import SourceMark
 from mosaic_contracts.store_upkeep import StoreSpace
 from mosaic_store.batch import StoredBatch
-from mosaic_store.database import lock_store, make_folder, open_for_writing
+from mosaic_store.database import Migration, lock_store, make_folder, open_for_writing
 from mosaic_store.errors import StoreReplaced, StoreWriteFailed
 from mosaic_store.files import rebuild
 from mosaic_store.ingest import Ingest, Quarantined
@@ -241,8 +241,15 @@ class Writer:
                 self._db.execute("ROLLBACK")
 
 
-def open_writer(path: Path) -> Writer:
+def open_writer(
+    path: Path, *, copy: bool = True, on_migration: Callable[[Migration], None] | None = None
+) -> Writer:
     """Open or create the store; there is one writer at a time.
+
+    Args:
+        path: the store's file.
+        copy: whether an older store is copied before it is brought to this version; the copy goes when that succeeded.
+        on_migration: called before an older store is copied and migrated, which may take minutes.
 
     Raises:
         StoreLocked, StoreForeign, StoreWalRefused, StoreWriteFailed: see `mosaic_store.errors`.
@@ -251,7 +258,7 @@ def open_writer(path: Path) -> Writer:
     make_folder(path)
     lock = lock_store(path)
     try:
-        return Writer(path, open_for_writing(path), lock)
+        return Writer(path, open_for_writing(path, copy=copy, on_migration=on_migration), lock)
     except BaseException:
         os.close(lock)
         raise

@@ -41,7 +41,7 @@ async def serve(service: Service) -> None:
     gc.freeze()
     gc.set_threshold(_GC_THRESHOLD, 20, 100)
     bus = Bus(str(settings.broker_url), SERVICE, settings.creds)
-    store = StoreThread(settings.store_path)
+    store = StoreThread(settings.store_path, migration_copy=settings.migration_copy)
     guard = DiskGuard(settings.store_path.parent, settings.disk_reserve_bytes)
     recorder = Recorder(bus, store, guard, service.stop)
     upkeep = Upkeep(store)

@@ -10,7 +10,9 @@ from typing import NamedTuple, TypeVar
 
 from mosaic_contracts.runs import SourceMark
 from mosaic_recorder.decode import Arrival, decode
+from mosaic_servicekit.logging import get_log
 from mosaic_store import (
+    Migration,
     Quarantined,
     StoredBatch,
     StreamCursor,
@@ -36,8 +38,9 @@ class Commit(NamedTuple):
 class StoreThread:
     """Opens, fills and closes the store; every call runs in the one thread, in order."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, migration_copy: bool = True) -> None:
         self.path = path
+        self._migration_copy = migration_copy
         self.committed_at = -math.inf
         """Monotonic time of the newest commit."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
@@ -81,13 +84,12 @@ class StoreThread:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _open(self) -> StreamCursor | None:
-        if self._writer is None:
-            self._writer = open_writer(self.path)
-        return self._writer.cursor()
+        return self._open_writer().cursor()
 
     def _open_writer(self) -> Writer:
         if self._writer is None:
-            self._writer = open_writer(self.path)
+            copy = self._migration_copy
+            self._writer = open_writer(self.path, copy=copy, on_migration=_log_migration)
         return self._writer
 
     def _close(self) -> None:
@@ -115,3 +117,14 @@ class StoreThread:
                 commits.append(Commit(cursor, events, run_ids, poison))
                 batches, poison, raw_bytes = [], [], 0
         return commits
+
+
+def _log_migration(migration: Migration) -> None:
+    get_log().info(
+        "store.migrates",
+        path=str(migration.path),
+        from_version=migration.from_version,
+        to_version=migration.to_version,
+        copy=None if migration.copy is None else str(migration.copy),
+        file_bytes=migration.file_bytes,
+    )

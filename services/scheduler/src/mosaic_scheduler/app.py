@@ -98,7 +98,9 @@ class SchedulerApp:
         reconcile, events_due = asyncio.Event(), asyncio.Event()
         self._bus = bus = Bus(settings.url, "scheduler", settings.creds)
         self._broker_clock = BrokerClock(bus)
-        self._database = database = Database(home / SCHEDULER_DB)
+        self._database = database = Database(
+            home / SCHEDULER_DB, migration_copy=settings.migration_copy
+        )
         executor, workers, asker = _engine_of(settings)
         self._executor = executor
         executor.on_change(reconcile.set)
