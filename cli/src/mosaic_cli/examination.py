@@ -18,12 +18,14 @@ from mosaic_cli.stack.lock import lock_holder
 from mosaic_cli.stack.lone_run import going_on_text, lone_runs, unknown_runs, unknown_text
 from mosaic_cli.stack.ports import clash, is_free
 from mosaic_cli.stack.state import earlier_stack, ports_of, running_stack
+from mosaic_cli.store_size import store_problem, store_text
 from mosaic_cli.target import elsewhere_url, is_elsewhere, open_client
 from mosaic_cli.wording import size
 from mosaic_cli.xmpp_elsewhere import ask_for_login
 from mosaic_client.errors import ClientError
 from mosaic_client.location import owner_hint
 from mosaic_contracts.interpreter import python_module
+from mosaic_contracts.stack_files import TELEMETRY_DB
 from mosaic_contracts.worker import Finding
 
 PROGRAMS = {
@@ -49,6 +51,7 @@ def examine(layout: Layout) -> list[Finding]:
         _broker_version,
         _token,
         _stack,
+        _copies,
         _xmpp,
     ]
     checks = [_python, _clock, _named, _answer, _xmpp_elsewhere] if is_elsewhere() else here
@@ -197,7 +200,36 @@ def _stack(layout: Layout) -> list[Finding]:
         for s in running.services
         if s.restarts or s.state == "backing_off"
     ]
-    return findings + _refused(layout, running.broker_url) + _answer(layout)
+    return findings + _refused(layout, running.broker_url) + _answer(layout) + _store(layout)
+
+
+def _store(layout: Layout) -> list[Finding]:
+    """The telemetry store of a stack that is up, on this machine."""
+    try:
+        with open_client() as client:
+            store = (client.stack().recorder or {}).get("store")
+            now = client.now()
+    except ClientError:
+        return []  # said above
+    if not isinstance(store, dict):
+        return []
+    python = str(layout.venvs / "recorder" / "bin" / "python")
+    words = store_text(store, now)
+    problem = store_problem(store, python, str(layout.home / TELEMETRY_DB))
+    return [_warning("store", f"{words}; {problem}") if problem else _ok("store", words)]
+
+
+def _copies(layout: Layout) -> list[Finding]:
+    """Copies of databases that an update which failed has left."""
+    found = sorted((layout.home / TELEMETRY_DB).parent.glob("*.version-*"))
+    return [
+        _warning(
+            "database copy",
+            f"{path} ({size(path.stat().st_size)}) was made before an update of the database that has not succeeded. "
+            "It goes when one does; the service's log says what failed",
+        )
+        for path in found
+    ]
 
 
 def _refused(layout: Layout, broker_url: str) -> list[Finding]:

@@ -1,6 +1,7 @@
 """`status`: how the stack is."""
 
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from rich.console import Group, RenderableType
@@ -13,6 +14,7 @@ from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lone_run import LoneRun, going_on_text, lone_runs, unknown_runs, unknown_text
+from mosaic_cli.store_size import store_text
 from mosaic_cli.target import is_elsewhere, open_stack
 from mosaic_cli.wording import size
 from mosaic_client import light, reading
@@ -29,7 +31,8 @@ def status(json: option.Json = False) -> None:
     """Show the state of the stack and its services; of a stack elsewhere, what its gateway reports."""
     layout = Layout.of_environment()
     running = None if is_elsewhere() else _running_here(layout)
-    answer, unknown, reason = _ask_stack(layout)
+    asked = _ask_stack(layout)
+    answer, unknown, reason = asked.answer, asked.unknown, asked.reason
     if json:
         emit(
             {
@@ -48,7 +51,7 @@ def status(json: option.Json = False) -> None:
         hint = f"\n{going_on_text(going_on)}" if going_on else ""
         raise NoStack(f"No stack is up for {layout.home}. Start one: ./mosaic up -d{hint}")
     if not json:
-        _print_status(answer, reason)
+        _print_status(answer, reason, asked.now)
         if unknown:
             out.print(f"! {unknown_text(unknown)}", style="yellow", soft_wrap=True)
     if answer is None:
@@ -88,17 +91,29 @@ def _running_here(layout: Layout) -> "KeptStack | None":
     return running_stack(layout.home, layout.lock_file)
 
 
-def _ask_stack(layout: Layout) -> tuple[light.StatusFields | None, list[LoneRun], str]:
-    answer = None
+class _Asked(NamedTuple):
+    """What a stack answered."""
+
+    answer: light.StatusFields | None
+    unknown: list[LoneRun]
+    reason: str
+    """Why there is no answer, or no more than that."""
+    now: datetime
+    """By the stack's clock."""
+
+
+def _ask_stack(layout: Layout) -> _Asked:
+    answer, now = None, datetime.now(UTC)
     try:
         with open_stack() as stack:
             answer = reading.status(stack)
-            return answer, unknown_runs(stack, layout.home), ""
+            now = stack.now()
+            return _Asked(answer, unknown_runs(stack, layout.home), "", now)
     except ClientError as error:
-        return answer, [], str(error)
+        return _Asked(answer, [], str(error), now)
 
 
-def _print_status(answer: light.StatusFields | None, reason: str) -> None:
+def _print_status(answer: light.StatusFields | None, reason: str, now: datetime) -> None:
     if answer is None:
         say(f"The gateway gives no answer: {reason}")
         return
@@ -119,5 +134,7 @@ def _print_status(answer: light.StatusFields | None, reason: str) -> None:
         out.print(
             f"Recorder: {recorder.get('lag', 0)} messages behind, {recorder.get('quarantined', 0)} set aside"
         )
+    if store := recorder.get("store"):
+        out.print(f"Store: {store_text(store, now)}", soft_wrap=True)
     for finding in answer.findings:
         out.print(f"! {finding}", style="yellow")
