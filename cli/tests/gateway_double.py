@@ -74,6 +74,11 @@ def gateway() -> Iterator[Answers]:
             "/api/v1/runs": {"runs": [RUN]},
             OF_RUN: RUN,
             f"{OF_RUN}/artifacts": [],
+            f"{OF_RUN}/deletion": {
+                "run_id": RUN_ID,
+                "freed_bytes": 3 * 2**20,
+                "bytes_by_kind": {"events": 2 * 2**20, "checkpoint": 2**20},
+            },
             f"{OF_RUN}/manifest": {"run_id": RUN_ID, "entries": []},
         }
     )

@@ -17,12 +17,26 @@ def test_rm_puts_away_and_restore_brings_back(mosaic: Mosaic, answers: Answers) 
     code, out, err = mosaic("rm", "last")
     assert (code, out) == (0, "")
     assert f"./mosaic restore {RUN_ID}" in err
+    assert "frees 3.0 MiB (events 2.0 MiB, checkpoint 1.0 MiB)" in err
     assert answers.last("DELETE").query == {}
     assert mosaic("rm", RUN_ID, "--now", "--yes", "--json")[0] == 0
     assert answers.last("DELETE").query == {"now": ["true"]}
     answers[f"{OF_RUN}/restore"] = RUN
     assert mosaic("restore", "last") == (0, "", f"{RUN_ID} is back.\n")
     assert answers.last("GET").query["deleted"] == ["true"]
+
+
+def test_a_deletion_says_what_it_freed(mosaic: Mosaic, answers: Answers) -> None:
+    """`--now` waits until the run is gone; `--force` is sent as such, and a refusal is shown."""
+    answers[f"DELETE {OF_RUN}"] = RUN
+    gone = {"run_id": RUN_ID, "state": "gone", "freed_bytes": 5 * 2**20}
+    answers[f"{OF_RUN}/deletion"] = gone
+    code, _, err = mosaic("rm", "last", "--now", "--force")
+    assert (code, "5.0 MiB are free again" in err) == (0, True)
+    assert answers.last("DELETE").query == {"now": ["true"], "force": ["true"]}
+    answers[f"DELETE {OF_RUN}"] = {"status": 409, "code": "run_needed", "title": "It is needed"}
+    code, _, err = mosaic("rm", "last")
+    assert (code, "It is needed" in err) == (6, True)
 
 
 def test_a_live_run_is_not_put_away(mosaic: Mosaic, answers: Answers) -> None:

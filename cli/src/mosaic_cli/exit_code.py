@@ -52,6 +52,7 @@ _OF_PROBLEM = {
     ProblemCode.SECRET_UNKNOWN: ExitCode.UNKNOWN,
     ProblemCode.RUN_ENDED: ExitCode.RUN_FAILED,
     ProblemCode.RUN_LIVE: ExitCode.NOT_NOW,
+    ProblemCode.RUN_NEEDED: ExitCode.NOT_NOW,
     ProblemCode.RUN_NOT_STARTED: ExitCode.NOT_NOW,
     ProblemCode.SYNC_IMPOSSIBLE: ExitCode.NOT_NOW,
     ProblemCode.FRAMES_UNAVAILABLE: ExitCode.NOT_NOW,

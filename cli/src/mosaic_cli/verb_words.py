@@ -239,7 +239,9 @@ WORDS: dict[str, Words] = {
     ),
     "rm": Words(
         "Archive ended runs: hide them, and delete them after a day. `restore` brings one back until then.",
-        options=kinds("--now --yes -y --json --url=any --token-file=any --ca-file=any --help -h "),
+        options=kinds(
+            "--now --yes -y --force --json --url=any --token-file=any --ca-file=any --help -h "
+        ),
         arguments=("run",),
         endless=True,
     ),

@@ -25,6 +25,7 @@ from websockets.typing import Subprotocol
 
 from mosaic_contracts import subjects
 from mosaic_contracts.access import SecretEntries, SecretEntry
+from mosaic_contracts.deletion import DeletionReport
 from mosaic_contracts.gpus import DeviceState, ForeignUser, GpuDevice, GpuReport
 from mosaic_contracts.live import SUBPROTOCOL_JSON
 from mosaic_contracts.machine import GpuState, MachineHistory
@@ -165,6 +166,7 @@ class Peers:
             "patch": self._noted,
             "move": self._noted,
             "delete": self._noted,
+            "deletion": self._deletion,
             "queue": self._queue,
             "machine": self._machine,
             "gpus": self._gpus,
@@ -245,6 +247,10 @@ class Peers:
     async def _noted(self, request: PatchRequest | MoveRequest | DeleteRequest) -> RunRecord:
         self.asked.append(request)
         return await self._get(RunRequest(run_id=request.run_id))
+
+    async def _deletion(self, request: RunRequest) -> DeletionReport:
+        run = await self._get(request)
+        return DeletionReport(run_id=run.run_id, freed_bytes=7, bytes_by_kind={"events": 7})
 
     async def _retry(self, request: RunRequest) -> RunRecord:
         return make_record(NEW_RUN, "queued", parent=(await self._get(request)).run_id)

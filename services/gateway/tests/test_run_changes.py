@@ -16,10 +16,10 @@ NEW_RUN = "01JGXSBMTTED00000000000000"
     [
         ("PATCH", "", {"tags": ["a"], "note": "ä\nb"}, {"patch": {"tags": ["a"], "note": "ä\nb"}}),
         ("PATCH", "/queue", {"hold": True}, {"move": {"hold": True}}),
-        ("DELETE", "", None, {"now": False}),
-        ("DELETE", "?now", None, {"now": True}),
-        ("DELETE", "?now=true", None, {"now": True}),
-        ("DELETE", "?now=false", None, {"now": False}),
+        ("DELETE", "", None, {"now": False, "force": False}),
+        ("DELETE", "?now", None, {"now": True, "force": False}),
+        ("DELETE", "?now=true", None, {"now": True, "force": False}),
+        ("DELETE", "?now=false&force", None, {"now": False, "force": True}),
     ],
 )
 async def test_changes_reach_the_scheduler(
@@ -33,6 +33,14 @@ async def test_changes_reach_the_scheduler(
     assert reply.status_code == 200
     assert reply.json()["summary"]["events"] == 101
     assert peers.asked[-1].model_dump() == {"run_id": RUN_ID, **expected}
+
+
+async def test_what_a_deletion_frees(gateway: Any, peers: Any, record: Any) -> None:
+    """The scheduler's report is passed on, and an unknown run is refused."""
+    peers.records[RUN_ID] = record(RUN_ID)
+    reply = await gateway.ask("GET", f"/runs/{RUN_ID}/deletion")
+    assert (reply.status_code, reply.json()["bytes_by_kind"]) == (200, {"events": 7})
+    assert (await gateway.ask("GET", f"/runs/{NEW_RUN}/deletion")).status_code == 404
 
 
 async def test_a_new_run_like_another(gateway: Any, peers: Any, record: Any) -> None:

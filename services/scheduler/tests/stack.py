@@ -26,6 +26,7 @@ from mosaic_contracts.services import (
     CommittedRequest,
     ListRequest,
     MoveRequest,
+    Pruned,
     RecorderStatus,
     RunRecords,
     RunRequest,
@@ -189,10 +190,10 @@ class SmallRecorder:
             version="0", cursor=self.seen, stream_last=last, lag=last - self.seen, accepting=True
         )
 
-    async def _prune(self, request: RunRequest) -> Committed:
+    async def _prune(self, request: RunRequest) -> Pruned:
         self.events.pop(request.run_id, None)
         self._marks = {key: n for key, n in self._marks.items() if key[0] != request.run_id}
-        return Committed(run_id=request.run_id, marks=[])
+        return Pruned(run_id=request.run_id, freed_bytes=100)
 
 
 class Stack:

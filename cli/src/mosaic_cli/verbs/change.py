@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from mosaic_cli import option
+from mosaic_cli.deleting import archived_text, bytes_text, deleted_text
 from mosaic_cli.errors import ValueRefused
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import Among, find_run
@@ -22,18 +23,22 @@ def rm(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask for confirmation of --now.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also delete pinned runs, and runs that others need.")
+    ] = False,
     json: option.Json = False,
 ) -> None:
     """Archive ended runs: hide them, and delete them after a day. `restore` brings one back until then."""
     with open_stack() as stack:
         views = [find_run(stack, run) for run in runs]
+        reports = [reading.deletion(stack, view.run_id) for view in views]
         if now and not yes:
-            _ask(views)
+            _ask(views, reports)
         gone = []
-        for view in views:
-            gone.append(reading.delete(stack, view.run_id, now=now))
+        for view, report in zip(views, reports, strict=True):
+            gone.append(reading.delete(stack, view.run_id, now=now, force=force))
             if not json:  # one by one: should a later one be refused, it is known what is gone
-                say(_gone_text(view.run_id, now))
+                say(deleted_text(stack, report) if now else archived_text(report))
     if json:
         emit(gone)
 
@@ -113,16 +118,14 @@ def note(
         say(f"{view.run_id} has no note.")
 
 
-def _gone_text(run_id: str, now: bool) -> str:
-    if now:
-        return f"{run_id} is deleted, with its files and events."
-    return f"{run_id} is archived. `./mosaic restore {run_id}` brings it back within a day."
-
-
-def _ask(views: list[light.RunFields]) -> None:
+def _ask(views: list[light.RunFields], reports: list[light.DeletionFields]) -> None:
     """Deleting for good is asked for on a terminal; a script has said what it wants."""
     if not sys.stdin.isatty():
         return
-    names = "".join(f"\n  {view.run_id}  {one_line(view.name)}" for view in views)
-    say(f"{plural(len(views), 'run')} will be deleted for good, with files and events:{names}")
+    lines = "".join(
+        f"\n  {view.run_id}  {one_line(view.name)}  {bytes_text(report)}"
+        + "".join(f"\n    ! {reason}" for reason in report.against)
+        for view, report in zip(views, reports, strict=True)
+    )
+    say(f"{plural(len(views), 'run')} will be deleted for good, with files and events:{lines}")
     typer.confirm("Go on?", abort=True, err=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from mosaic_contracts.problem_codes import ProblemCode
 from mosaic_contracts.runs import RunView
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.net.reply import ApiProblem, ApiReply
@@ -40,12 +41,14 @@ class RunActions(Controller):
         )
         self._say(said, "", None)
 
-    def delete(self, run_ids: Sequence[str]) -> None:
-        """Delete runs; they can be restored for a day."""
+    def delete(self, run_ids: Sequence[str], force: bool = False) -> None:
+        """Delete runs; they can be restored for a day. `force`: although other runs need them, or they are pinned."""
         if self.session is None:
             return
         for run_id in run_ids:
-            self._apply_answer(self.session.api.delete_run(run_id))
+            reply = self.session.api.delete_run(run_id, force=force)
+            reply.done.connect(self._on_run)
+            reply.failed.connect(partial(self._on_delete_refused, run_id))
         undo = partial(self.restore, tuple(run_ids))
         said = tr_n(
             "{n} run deleted; kept for a day.", "{n} runs deleted; kept for a day.", len(run_ids)
@@ -122,6 +125,14 @@ class RunActions(Controller):
     def _on_stop_refused(self, run_id: str, problem: ApiProblem) -> None:
         self._on_failed(problem)
         self.stop_refused.emit(run_id)
+
+    def _on_delete_refused(self, run_id: str, problem: ApiProblem) -> None:
+        if problem.problem is None or problem.problem.code != ProblemCode.RUN_NEEDED:
+            self._on_failed(problem)
+            return
+        self._say(
+            problem.message, tr("Delete it all the same"), partial(self.delete, [run_id], True)
+        )
 
     def _on_failed(self, problem: ApiProblem) -> None:
         self._say(problem.message, "", None)

@@ -238,9 +238,9 @@ class ApiClient(QObject):
         """UndoResult of one bounded step. `request`: an UndoRequest."""
         return self._send(http_api.UNDO_PRUNE, body=request, timeout_ms=REMOVING_MS)
 
-    def delete_run(self, run_id: str) -> ApiReply:
+    def delete_run(self, run_id: str, *, force: bool = False) -> ApiReply:
         """RunView with `deleted_at`; for a day it can be restored."""
-        return self._send(http_api.DELETE, run_id)
+        return self._send(http_api.DELETE, run_id, query=[("force", "true")] if force else ())
 
     def restore_run(self, run_id: str) -> ApiReply:
         """RunView."""

@@ -160,6 +160,7 @@ class AsyncClient:
     play = sent(run_calls.play)
     fork = sent(run_calls.fork)
     delete = sent(run_calls.delete)
+    deletion = sent(run_calls.deletion)
     restore = sent(run_calls.restore)
     replay = sent(replay_calls.replay)
     replays = sent(replay_calls.replays)

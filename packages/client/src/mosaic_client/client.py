@@ -128,6 +128,7 @@ class Client(StackConnection):
     play = sent(run_calls.play)
     fork = sent(run_calls.fork)
     delete = sent(run_calls.delete)
+    deletion = sent(run_calls.deletion)
     restore = sent(run_calls.restore)
     replay = sent(replay_calls.replay)
     replays = sent(replay_calls.replays)

@@ -152,6 +152,10 @@ class RunLive(StateConflict):
     """The run has not ended yet."""
 
 
+class RunNeeded(StateConflict):
+    """The run is not deleted, because other runs need it or because it is pinned. `force` deletes it all the same."""
+
+
 class RunNotQueued(StateConflict):
     """The run does not wait in the queue (any more)."""
 
@@ -214,6 +218,7 @@ _CLASSES: dict[ProblemCode, type[MosaicProblem]] = {
     ProblemCode.NOT_FOUND: ThingUnknown,
     ProblemCode.RUN_ENDED: RunEnded,
     ProblemCode.RUN_LIVE: RunLive,
+    ProblemCode.RUN_NEEDED: RunNeeded,
     ProblemCode.RUN_NOT_QUEUED: RunNotQueued,
     ProblemCode.RUN_NOT_STARTED: RunNotStarted,
     ProblemCode.REPLAY_IMPOSSIBLE: ReplayImpossible,

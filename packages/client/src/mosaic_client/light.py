@@ -303,6 +303,17 @@ class StatusFields(Light):
     findings: list[str] = []
 
 
+class DeletionFields(Light):
+    """As in `mosaic_contracts.deletion.DeletionReport`."""
+
+    run_id: str
+    state: str = "kept"
+    freed_bytes: int = 0
+    bytes_by_kind: dict[str, int] = {}
+    against: list[str] = []
+    is_store_known: bool = True
+
+
 class ServiceFields(Light):
     """As in `mosaic_contracts.stack.ServiceEntry`."""
 

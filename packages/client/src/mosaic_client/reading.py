@@ -87,12 +87,19 @@ def move(stack: StackConnection, run_id: str, **changes: Any) -> light.RunFields
     return _changed(stack, http_api.MOVE, run_id, changes)
 
 
-def delete(stack: StackConnection, run_id: str, *, now: bool = False) -> light.RunFields:
-    """Put an ended run away, or delete it at once."""
-    query = query_of(now=True if now else None)
+def delete(
+    stack: StackConnection, run_id: str, *, now: bool = False, force: bool = False
+) -> light.RunFields:
+    """Archive an ended run, or delete it at once."""
+    query = query_of(now=True if now else None, force=True if force else None)
     return stack.send(
         Call.of(http_api.DELETE, run_id, read=light.RunFields.read_answer, query=query)
     )
+
+
+def deletion(stack: StackConnection, run_id: str) -> light.DeletionFields:
+    """Return what the deletion of a run would free, or has freed."""
+    return stack.send(Call.of(http_api.DELETION, run_id, read=light.DeletionFields.read_answer))
 
 
 def restore(stack: StackConnection, run_id: str) -> light.RunFields:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mosaic_contracts.access import SecretEntries, SecretEntry, Ticket
     from mosaic_contracts.checkpoints import CheckpointPage, CheckpointRow
     from mosaic_contracts.curve_set import CurveSet
+    from mosaic_contracts.deletion import DeletionReport
     from mosaic_contracts.frames import EpisodeFrames
     from mosaic_contracts.gpus import GpuReport
     from mosaic_contracts.machine import MachineHistory
@@ -295,6 +296,9 @@ PLAN_SYNC: Operation[SyncPlan] = Operation(
 )
 SYNCS: Operation[SyncStatus] = Operation("GET", f"{_RUN}/syncs", "syncs.SyncStatus")
 DELETE: Operation[RunView] = Operation("DELETE", _RUN, "runs.RunView")
+DELETION: Operation[DeletionReport] = Operation(
+    "GET", f"{_RUN}/deletion", "deletion.DeletionReport"
+)
 RESTORE: Operation[RunView] = Operation("POST", f"{_RUN}/restore", "runs.RunView")
 
 STORAGE: Operation[StorageReport] = Operation(

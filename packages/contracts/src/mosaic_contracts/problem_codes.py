@@ -22,6 +22,7 @@ class ProblemCode(StrEnum):
     NOT_FOUND = "not_found"
     RUN_ENDED = "run_ended"
     RUN_LIVE = "run_live"
+    RUN_NEEDED = "run_needed"
     RUN_NOT_QUEUED = "run_not_queued"
     RUN_NOT_STARTED = "run_not_started"
     REPLAY_IMPOSSIBLE = "replay_impossible"
@@ -72,6 +73,7 @@ _STATUS: dict[ProblemCode, int] = {
     ProblemCode.NOT_FOUND: 404,
     ProblemCode.RUN_ENDED: 409,
     ProblemCode.RUN_LIVE: 409,
+    ProblemCode.RUN_NEEDED: 409,
     ProblemCode.RUN_NOT_QUEUED: 409,
     ProblemCode.RUN_NOT_STARTED: 409,
     ProblemCode.REPLAY_IMPOSSIBLE: 422,

@@ -157,6 +157,8 @@ class DeleteRequest(RunRequest):
 
     now: bool = False
     """True: files and events are deleted at once; otherwise after a day, and `restore` is possible until then."""
+    force: bool = False
+    """True: it is deleted whatever speaks against it (`DeletionReport.against`)."""
 
 
 class SetSecretRequest(PeerModel):

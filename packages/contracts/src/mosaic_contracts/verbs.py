@@ -10,6 +10,7 @@ from pydantic import BaseModel, RootModel
 
 from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.archive_words import ARCHIVE_S
+from mosaic_contracts.deletion import DeletionReport
 from mosaic_contracts.gpus import GpuReport
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.manifest import FileReport
@@ -142,6 +143,7 @@ SYNC = _scheduler("sync", SyncOrder, RunRecord, SLOW_S)
 PLAN_SYNC = _scheduler("sync", SyncOrder, SyncPlan, SLOW_S)
 """`SyncOrder.dry_run` is set."""
 DELETE = _scheduler("delete", DeleteRequest, RunRecord)
+DELETION = _scheduler("deletion", RunRequest, DeletionReport, REPORT_S)
 REPORT_FILES = _scheduler("report_files", RunRequest, FileReport, REPORT_S)
 RESTORE = _scheduler("restore", RunRequest, RunRecord)
 WORKERS = _scheduler("workers", NoRequest, WorkerEntries, SLOW_S)
@@ -191,6 +193,7 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
         IMPORT_ARCHIVE,
         DASHBOARD,
         DELETE,
+        DELETION,
         RESTORE,
         WORKERS,
         DESCRIBE,

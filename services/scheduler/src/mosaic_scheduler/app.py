@@ -21,6 +21,7 @@ from mosaic_scheduler.admission.sweeps import RunSweeps
 from mosaic_scheduler.admission.syncs import RunSyncs
 from mosaic_scheduler.admission.tracker_look import TrackerLooks
 from mosaic_scheduler.api.changes import RunChanges
+from mosaic_scheduler.api.deletion import RunDeletion
 from mosaic_scheduler.api.gpus import GpuReports
 from mosaic_scheduler.api.queue import QueueMoves
 from mosaic_scheduler.api.runs import RunQueries
@@ -244,7 +245,8 @@ class SchedulerApp:
             RunResumes(home, store, self._catalogue, admission, sweeps),
             self._imports,
             RunArchives(home, settings.disk_reserve_bytes, store, bus, announcer, self._drain),
-            RunChanges(store, views, announcer, self._purge, profiles),
+            RunChanges(store, views, announcer, profiles),
+            RunDeletion(database, store, views, announcer, self._purge, executor, bus),
             QueueMoves(store, views, announcer, reconcile),
             GpuReports(self._gpu_watch, ledger, executor),
             SecretService(vault),

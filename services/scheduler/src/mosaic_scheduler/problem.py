@@ -36,6 +36,21 @@ def run_live(run_id: str, state: str, what: str) -> ProblemError:
     )
 
 
+def run_needed(run_id: str, against: Sequence[str]) -> ProblemError:
+    """A run that other runs need, or that is pinned, is deleted on explicit request only."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.RUN_NEEDED,
+            title="The run is needed",
+            detail=(
+                f"Run {run_id} stays: {'; '.join(against)}. Delete those first, or delete this one all the same: "
+                f"`./mosaic rm {run_id} --force`."
+            ),
+            fields=[{"where": "run_id", "message": reason} for reason in against],
+        )
+    )
+
+
 def run_not_queued(run_id: str, state: str) -> ProblemError:
     """Only a run that waits has a place in the queue."""
     return ProblemError(

@@ -11,6 +11,7 @@ from mosaic_contracts import http_api
 from mosaic_contracts.branches import ForkRequest
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
 from mosaic_contracts.compat import Unpack
+from mosaic_contracts.deletion import DeletionReport
 from mosaic_contracts.http_api import Operation
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.spec import RunSpec
@@ -360,12 +361,13 @@ def fork(
     return _start(http_api.FORK, run_id, body=body_of(asked), key=idempotency_key)
 
 
-def delete(run_id: str, *, now: bool = False) -> Call[Run]:
+def delete(run_id: str, *, now: bool = False, force: bool = False) -> Call[Run]:
     """Archive an ended run, or delete it at once.
 
     Args:
         run_id: id of the run.
         now: True: files and events are deleted at once. False: after a day, until which `restore` brings the run back.
+        force: True: the run is deleted although other runs need it, or although it is pinned.
 
     Returns:
         The run with `deleted_at`.
@@ -373,9 +375,25 @@ def delete(run_id: str, *, now: bool = False) -> Call[Run]:
     Raises:
         RunUnknown: there is no such run.
         RunLive: the run has not ended.
+        RunNeeded: other runs need it, or it is pinned.
     """
-    query = query_of(now=True if now else None)
+    query = query_of(now=True if now else None, force=True if force else None)
     return Call.of(http_api.DELETE, run_id, read=model(Run), query=query)
+
+
+def deletion(run_id: str) -> Call[DeletionReport]:
+    """Return what the deletion of a run would free and what speaks against it.
+
+    Args:
+        run_id: id of the run; also of one that was deleted since the stack started.
+
+    Returns:
+        bytes by kind, and reasons to keep the run; after its deletion, the bytes that were freed.
+
+    Raises:
+        RunUnknown: there is no such run.
+    """
+    return typed(http_api.DELETION, run_id)
 
 
 def restore(run_id: str) -> Call[Run]:

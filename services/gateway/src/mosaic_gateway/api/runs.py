@@ -8,6 +8,7 @@ from starlette.responses import Response
 from mosaic_contracts import verbs
 from mosaic_contracts.branches import ForkRequest
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
+from mosaic_contracts.deletion import DeletionReport
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.runs import RunPage, RunRecord, RunView
@@ -49,6 +50,8 @@ class DeleteQuery(UserModel):
 
     now: bool | Literal[""] = False
     """Files and events go at once; otherwise after a day, and `restore` brings the run back until then."""
+    force: bool | Literal[""] = False
+    """It is deleted whatever speaks against it: other runs that need it, a pin."""
 
 
 def created(view: RunView, is_new: bool) -> Response:
@@ -185,9 +188,17 @@ async def fork_run(
 async def delete_run(
     services: ServicesDep, run_id: RunId, query: Annotated[DeleteQuery, Query()]
 ) -> Response:
-    """Archive an ended run; `?now` deletes its files and events at once."""
-    request = DeleteRequest(run_id=run_id, now=query.now is not False)
+    """Archive an ended run; `?now` deletes its files and events at once, `?force` although other runs need it."""
+    request = DeleteRequest(
+        run_id=run_id, now=query.now is not False, force=query.force is not False
+    )
     return json_reply(await services.runs.change(verbs.DELETE, request))
+
+
+@router.get("/runs/{run_id}/deletion", response_model=DeletionReport)
+async def deletion(services: ServicesDep, run_id: RunId) -> Response:
+    """What a deletion of the run would free and what speaks against it; after the deletion, what it has freed."""
+    return json_reply(await services.scheduler.call(verbs.DELETION, RunRequest(run_id=run_id)))
 
 
 @router.post("/runs/{run_id}/restore", response_model=RunView)

@@ -1,6 +1,7 @@
 """Delete for good the runs that were archived a day ago, and derived ones: events, files, and the run itself last.
 
-Each step may be done again, and the row that asks for them goes last: a kill in between costs a repetition.
+Each step may be done again, and the row that asks for them goes last: a kill in between costs a repetition. The folder
+goes first: on a disk without a free byte, the store cannot delete anything before.
 """
 
 import asyncio
@@ -11,14 +12,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import ProblemError
-from mosaic_contracts.services import RecorderStatus, RunRequest
+from mosaic_contracts.services import Pruned, RecorderStatus, RunRequest
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_scheduler.database import Database, transaction
 from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.executors.protocol import Executor
+from mosaic_scheduler.reconcile.folder_size import bytes_by_kind
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.waiting import wait_up_to
@@ -31,6 +32,10 @@ STATUS_AGE_S = 2.5
 """The recorder looks at the stream's end once a second; what it says is this old at most."""
 PRUNE_TIMEOUT_S = 30.0
 """A large run takes the recorder longer than this; it goes on, and is asked again."""
+
+
+_REMEMBERED = 1000
+"""Deletions whose freed bytes are remembered."""
 
 
 @dataclass
@@ -62,6 +67,12 @@ class RunPurge:
         self._wake = asyncio.Event()
         self._silenced: dict[str, _Silenced] = {}
         self._complained = ""
+        self._freed: dict[str, int] = {}
+        """Bytes of the deleted folder, and at the end of all, by run."""
+
+    def freed_bytes(self, run_id: str) -> int | None:
+        """What the deletion of a run freed; None: this process did not complete one lately."""
+        return self._freed.get(run_id)
 
     def wake(self) -> None:
         """Look for runs to purge now: a run was archived or deleted."""
@@ -85,11 +96,14 @@ class RunPurge:
     async def _purge(self, run_id: str) -> bool:
         """Return whether the run is gone."""
         try:
+            if await self._database.call(_is_pending, run_id):
+                await self._silence(run_id)
+            folder_bytes = await asyncio.to_thread(_delete_folder, self._runs / run_id)
+            self._freed[run_id] = self._freed.get(run_id, 0) + folder_bytes
             if not await self._is_quiet(run_id):
                 return False
             request = RunRequest(run_id=run_id)
-            await self._bus.request("recorder", "prune", request, PeerModel, PRUNE_TIMEOUT_S)
-            await asyncio.to_thread(_delete_folder, self._runs / run_id)
+            pruned = await self._bus.request("recorder", "prune", request, Pruned, PRUNE_TIMEOUT_S)
         except (ProblemError, OSError) as error:
             # No broker, no recorder, or a folder that may not be written: log it once, try again.
             if self._complained != str(error):
@@ -99,20 +113,25 @@ class RunPurge:
         await self._database.call(_forget, run_id)
         self._silenced.pop(run_id, None)
         self._complained = ""
-        get_log().info("run.purged", run_id=run_id)
+        self._freed[run_id] += pruned.freed_bytes
+        get_log().info("run.purged", run_id=run_id, freed_bytes=self._freed[run_id])
+        while len(self._freed) > _REMEMBERED:
+            del self._freed[next(iter(self._freed))]
         return True
 
     async def _silence(self, run_id: str) -> None:
+        """End what still sends something of the run; once."""
+        if run_id in self._silenced:
+            return
         await self._executor.sweep_orphans(lambda other: other != run_id)
         await self._publisher.drop(run_id)
+        self._silenced[run_id] = _Silenced(time.monotonic())
 
     async def _is_quiet(self, run_id: str) -> bool:
         """Whether the recorder has read all that the run ever sent: what it reads later would bring the run back."""
         if not await self._database.call(_is_pending, run_id):
             return True
-        if run_id not in self._silenced:
-            await self._silence(run_id)
-            self._silenced[run_id] = _Silenced(time.monotonic())
+        await self._silence(run_id)
         silenced = self._silenced[run_id]
         if time.monotonic() - silenced.since < STATUS_AGE_S:
             return False
@@ -139,11 +158,14 @@ def _is_pending(connection: sqlite3.Connection, run_id: str) -> bool:
     return bool(connection.execute(query, (run_id,)).fetchone()[0])
 
 
-def _delete_folder(path: Path) -> None:
+def _delete_folder(path: Path) -> int:
+    """Delete a run's folder; return the bytes that this frees."""
+    freed_bytes = sum(bytes_by_kind(path, {}).values())
     try:
         shutil.rmtree(path)
     except FileNotFoundError:
-        return  # it never started, or an earlier try got this far
+        return 0  # it never started, or an earlier try got this far
+    return freed_bytes
 
 
 def _forget(connection: sqlite3.Connection, run_id: str) -> None:
