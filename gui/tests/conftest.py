@@ -35,6 +35,7 @@ from mosaic_gui.theme.tokens import DARK  # noqa: E402 - the same
 WAIT_MS = 60_000
 """Deadline of a wait for an event that names none."""
 for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitCallback):
+    assert wait.__kwdefaults__ is not None
     wait.__kwdefaults__["timeout"] = WAIT_MS
 
 
