@@ -15,6 +15,7 @@ from mosaic_contracts.play import PLAY_KEYS, PLAY_STATE
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunKind
+from mosaic_contracts.storage_words import FILE_RESTORED
 from mosaic_contracts.tracking import TrackedRun, TrackedUpload
 from mosaic_contracts.tracking_words import TRACKING_RUN, TRACKING_UPLOAD
 from mosaic_gui.state.connection import Lag
@@ -118,7 +119,7 @@ class Followed:
                 self.config = event["data"]
             elif kind in ("lifecycle", "log"):
                 self.log_events.append(event)
-            elif kind in ("checkpoint", "artifact", "artifact_pruned"):
+            elif kind in ("checkpoint", "artifact", "artifact_pruned", FILE_RESTORED):
                 self.artifacts += 1
             elif "." in kind:
                 self.extras |= {kind}

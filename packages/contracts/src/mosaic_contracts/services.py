@@ -283,6 +283,8 @@ class SchedulerStatus(PeerModel):
     """Time at which this scheduler's process started, by which a restart is noticed; None: an older scheduler."""
     volumes: list[StorageVolume] = Field(default_factory=list)
     """Volumes that the stack uses, the one of MOSAIC_HOME first."""
+    findings: list[str] = Field(default_factory=list)
+    """What else is wrong and what to do, e.g. that the file of storage profiles is not valid."""
 
 
 class CommittedRequest(PeerModel):

@@ -226,6 +226,7 @@ class SchedulerApp:
                 views,
                 self._broker_clock,
                 self._volumes,
+                profiles,
             ),
             admission,
             RunCopies(store, admission),

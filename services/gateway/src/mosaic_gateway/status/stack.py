@@ -46,6 +46,7 @@ class Health:
         volumes = [volume.message for volume in scheduler.volumes] if scheduler else []
         status.findings += [
             *filter(None, volumes),
+            *(scheduler.findings if scheduler else []),
             *([clocks] if clocks is not None else []),
             *lost,
         ]

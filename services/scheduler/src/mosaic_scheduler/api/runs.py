@@ -1,5 +1,6 @@
 """What is asked about runs as they are (`mosaic_contracts.services`): get, list, stop, status."""
 
+import asyncio
 from datetime import UTC, datetime
 
 from mosaic_contracts import VERSION
@@ -16,6 +17,7 @@ from mosaic_scheduler.database import Database
 from mosaic_scheduler.disk.watch import VolumeWatch
 from mosaic_scheduler.reconcile.dispatch import Dispatcher
 from mosaic_scheduler.reconcile.loop import Reconciler
+from mosaic_scheduler.retention.profiles import ProfileFile
 from mosaic_scheduler.runs import outbox
 from mosaic_scheduler.runs.selection import first_that_fit, selection
 from mosaic_scheduler.runs.store import RunStore
@@ -42,6 +44,7 @@ class RunQueries:
         views: RunViews,
         broker_clock: BrokerClock,
         volumes: VolumeWatch,
+        profiles: ProfileFile,
     ) -> None:
         self._settings = settings
         self._database = database
@@ -51,6 +54,7 @@ class RunQueries:
         self._views = views
         self._broker_clock = broker_clock
         self._volumes = volumes
+        self._profiles = profiles
         self._started_at = datetime.now(UTC)
 
     def verbs(self) -> dict[str, Verb]:
@@ -100,6 +104,7 @@ class RunQueries:
             broker_ahead_s=self._broker_clock.ahead_s,
             started_at=self._started_at,
             volumes=[volume.shown() for volume in self._volumes.volumes],
+            findings=await asyncio.to_thread(self._profiles.findings),
         )
 
 

@@ -50,6 +50,11 @@ class ProfileFile:
             content=content,
         )
 
+    def findings(self) -> list[str]:
+        """What is wrong with the file, with what to do; empty: nothing."""
+        self.content()
+        return [self.problem] if self.problem else []
+
     def find(self, name: str | None) -> tuple[str, StorageProfile]:
         """The profile of a run that names it, with its name; that of one that was deleted is the default one."""
         content = self.content()

@@ -165,7 +165,7 @@ def size_of(path: Path) -> int:
 def _make_folders(root: Path, name: bytes) -> int:
     """Open a folder below `root`, and make what is missing of it."""
     made = b""
-    for part in name.split(b"/"):
+    for part in name.split(b"/") if name else ():
         fd = open_folder(root, made)
         try:
             with suppress(FileExistsError):

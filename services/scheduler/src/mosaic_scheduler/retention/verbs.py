@@ -78,7 +78,7 @@ class StorageVerbs:
         asked = _validated(PruneRequest, order.asked)
         look = await self._janitor.look()
         return await asyncio.to_thread(
-            report.plan_of, look, _chosen(asked), asked.limit, self._notes()
+            report.plan_of, look, _chosen(asked), asked.limit, self._profiles.findings()
         )
 
     async def prune(self, order: PruneOrder) -> PruneResult:
@@ -141,7 +141,7 @@ class StorageVerbs:
             planned_files=sum(len(unit.items) for unit in planned),
             planned_bytes=sum(unit.bytes for unit in planned),
             checked_at=datetime.now(UTC),
-            notes=self._notes(),
+            notes=self._profiles.findings(),
         )
 
     def _look_at_folders(self, runs: Sequence[RetainedRun]) -> Mapping[str, list[KindUse]]:
@@ -160,10 +160,6 @@ class StorageVerbs:
                 use.bytes += file.bytes
             found[run.run_id] = list(uses.values())
         return found
-
-    def _notes(self) -> list[str]:
-        self._profiles.content()
-        return [self._profiles.problem] if self._profiles.problem else []
 
 
 def _chosen(asked: PruneRequest) -> Chosen:
