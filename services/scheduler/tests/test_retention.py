@@ -50,7 +50,7 @@ profiles:
 
 
 class RecorderDouble:
-    """Answers the janitor as the recorder does; what it knows of files it was told at a run's end."""
+    """Answers the janitor as the recorder does; it knows files from `note`."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
