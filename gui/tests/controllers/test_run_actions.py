@@ -6,6 +6,7 @@ import pytest
 from PyQt6.QtCore import QObject
 from tests.specimen import run, run_id
 
+from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.states import RunState
 from mosaic_gui.controllers.run_actions import RunActions
 from mosaic_gui.controllers.session import StreamSession
@@ -19,11 +20,13 @@ class FakeApi(QObject):
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[tuple[str, tuple[Any, ...]]] = []
+        self.options: list[dict[str, Any]] = []
         self.replies: list[ApiReply] = []
 
     def __getattr__(self, name: str) -> Callable[..., ApiReply]:
-        def ask(*args: Any, **_options: Any) -> ApiReply:
+        def ask(*args: Any, **options: Any) -> ApiReply:
             self.asked.append((name, args))
+            self.options.append(options)
             self.replies.append(ApiReply(self))
             return self.replies[-1]
 
@@ -74,6 +77,20 @@ def test_a_deleted_run_goes_and_can_come_back(bench: Bench) -> None:
     assert bench.session.api.asked[-1] == ("restore_run", (run_id(1),))
     bench.session.api.replies[1].succeed(run(1, RunState.SUCCEEDED, revision=3))
     assert run_id(1) in bench.session.store.runs
+
+
+def test_a_run_that_others_need_is_deleted_after_a_question(bench: Bench) -> None:
+    """The stack's words are shown with a button that deletes it all the same."""
+    bench.acts.delete([run_id(1)])
+    needed = Problem(
+        code=ProblemCode.RUN_NEEDED, title="The run is needed", detail="Run 5 uses it."
+    )
+    bench.session.api.replies[0].fail(ApiProblem("Run 5 uses it.", needed))
+    text, act, then = bench.notices[-1]
+    assert (text, act) == ("Run 5 uses it.", "Delete it all the same")
+    assert then is not None
+    then()
+    assert bench.session.api.options[-1] == {"force": True}
 
 
 def test_a_refused_stop_is_reported(bench: Bench) -> None:

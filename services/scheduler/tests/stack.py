@@ -35,6 +35,8 @@ from mosaic_contracts.services import (
     SubmitRequest,
 )
 from mosaic_contracts.states import RunState
+from mosaic_contracts.store_upkeep import RunSpace, RunSpaces, StoreSpace
+from mosaic_contracts.stored_files import StoredFiles, StoredFilesRequest, StoredRunFiles
 from mosaic_scheduler.executors import proc
 from mosaic_scheduler.executors.protocol import RunProcess
 from mosaic_servicekit.bus import Bus
@@ -74,6 +76,8 @@ class SmallRecorder:
         self._broker = broker
         self._marks: dict[tuple[str, int, str], int] = {}
         self.events: dict[str, list[dict[str, Any]]] = {}
+        self.run_bytes = 100
+        """Bytes of each run in the store."""
         self.seen = 0
         """Stream sequence of the last message taken."""
         self.episode_limit = 1000
@@ -109,6 +113,8 @@ class SmallRecorder:
                 "status": (None, self._status),
                 "prune": (RunRequest, self._prune),
                 "episode": (EpisodeRequest, self._episode),
+                "files": (StoredFilesRequest, self._files),
+                "space": (None, self._space),
             },
         )
 
@@ -189,6 +195,18 @@ class SmallRecorder:
         return RecorderStatus(
             version="0", cursor=self.seen, stream_last=last, lag=last - self.seen, accepting=True
         )
+
+    async def _files(self, request: StoredFilesRequest) -> StoredFiles:
+        """No run announced a file."""
+        return StoredFiles(runs=[StoredRunFiles(run_id=run_id) for run_id in request.run_ids])
+
+    async def _space(self) -> RunSpaces:
+        """Every run takes `run_bytes`."""
+        runs = [
+            RunSpace(run_id=run_id, bytes=self.run_bytes, events=len(events), steps=0)
+            for run_id, events in self.events.items()
+        ]
+        return RunSpaces(store=StoreSpace(file_bytes=0, free_bytes=0, wal_bytes=0), runs=runs)
 
     async def _prune(self, request: RunRequest) -> Pruned:
         self.events.pop(request.run_id, None)

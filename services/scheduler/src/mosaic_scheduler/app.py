@@ -13,6 +13,7 @@ from mosaic_scheduler.admission.context import ContextSource
 from mosaic_scheduler.admission.copies import RunCopies
 from mosaic_scheduler.admission.dashboards import RunDashboards
 from mosaic_scheduler.admission.forks import RunForks
+from mosaic_scheduler.admission.past_sizes import PastSizes
 from mosaic_scheduler.admission.plays import RunPlays
 from mosaic_scheduler.admission.reach import ReachProbe
 from mosaic_scheduler.admission.replays import RunReplays
@@ -208,6 +209,8 @@ class SchedulerApp:
                 bus,
                 trackers,
                 profiles,
+                self._volumes,
+                PastSizes(database, bus),
             ),
             store,
             views,

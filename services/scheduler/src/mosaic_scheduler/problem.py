@@ -147,6 +147,18 @@ def disk_low(home: Path, free_bytes: int, reserve_bytes: int) -> ProblemError:
     )
 
 
+def disk_too_small(home: Path, why: str) -> ProblemError:
+    """No run that would fill the disk, as all runs of its kind before it would have."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.DISK_LOW,
+            title="The disk has no room for this run",
+            detail=f"{why} That is below {home}. Free some space, ask for fewer steps, or record less (`record`).",
+            retry_after_s=60.0,
+        )
+    )
+
+
 def folder_refused(fault: str) -> ProblemError:
     """No new run while none can have a folder."""
     return ProblemError(

@@ -26,6 +26,7 @@ from mosaic_scheduler.admission.context import (
 )
 from mosaic_scheduler.admission.default_values import default_values
 from mosaic_scheduler.admission.fields import check_fields
+from mosaic_scheduler.admission.past_sizes import SpaceNeed
 from mosaic_scheduler.admission.plan import (
     check_consent,
     check_image,
@@ -34,7 +35,8 @@ from mosaic_scheduler.admission.plan import (
     digest_of,
 )
 from mosaic_scheduler.admission.provisions import check_parent
-from mosaic_scheduler.admission.resources import check_disk, notes_on_limits
+from mosaic_scheduler.admission.resources import notes_on_limits
+from mosaic_scheduler.admission.space import check_disk
 from mosaic_scheduler.admission.sweep_check import check_sweep
 from mosaic_scheduler.events.announcement import RunAnnouncer
 from mosaic_scheduler.executors.inputs import inputs_of
@@ -121,7 +123,7 @@ class Admission:
         Raises:
             ProblemError: the disk is nearly full, or the run can have no folder.
         """
-        disk = check_disk(await self._source.disk(), spec.outbox_bytes)
+        disk = check_disk(await self._source.disk(), spec)
         if disk.problem is not None:
             raise disk.problem
         if spec.memory_mb is not None:
@@ -151,10 +153,11 @@ class Admission:
         spec, checks = parse_spec(request.spec)
         report: CheckReport | None = None
         launch: PlacementPlan | None = None
+        need: SpaceNeed | None = None
         if spec is not None:
-            checks, report, launch = await self._look(spec)
-        disk = check_disk(await self._source.disk(), spec.outbox_bytes if spec is not None else 0)
-        checks += [disk, *check_services(await self._source.recorder())]
+            checks, report, launch, need = await self._look(spec)
+        disk = await self._source.disk()
+        checks += [check_disk(disk, spec, need), *check_services(await self._source.recorder())]
         if spec is not None and report is not None:
             checks.append(check_consent(spec, report))
         return PreflightReport(
@@ -168,30 +171,35 @@ class Admission:
 
     async def _look(
         self, spec: RunSpec
-    ) -> tuple[list[Check], CheckReport | None, PlacementPlan | None]:
-        """The checks of a spec and of the worker's plan; the plan, and how it would be started, when there is one."""
+    ) -> tuple[list[Check], CheckReport | None, PlacementPlan | None, SpaceNeed | None]:
+        """The checks of a spec and of the worker's plan; the plan, how it would be started, and the space it needs."""
         try:
             context = await self._source.gather(spec)
         except ProblemError as error:
-            return [self._worker_fault(error)], None, None
+            return [self._worker_fault(error)], None, None, None
         checks = [
             passed("worker", f"{context.worker.manifest.title} answers."),
             *in_order(check for function in CHECKS for check in function(context)),
         ]
         if any(check.level == "blocking" for check in checks):
-            return checks, None, None
+            return checks, None, None, context.need
         try:
             report = await self._source.ask_worker(context)
         except ProblemError as error:
-            return [*checks, from_problem("plan", error, "See `./mosaic workers`.")], None, None
+            return (
+                [*checks, from_problem("plan", error, "See `./mosaic workers`.")],
+                None,
+                None,
+                None,
+            )
         said = check_plan(report)
         if any(check.id == "packages" for check in said):
             checks = [check for check in checks if check.id != "packages"]
         if not report.ok:
-            return [*checks, *said], None, None
+            return [*checks, *said], None, None, context.need
         launch = await self._source.launch_plan(context)
         images = [] if launch is None else [check_image(launch)]
-        return [*checks, *said, *images], report, launch
+        return [*checks, *said, *images], report, launch, context.need
 
     def _worker_fault(self, error: ProblemError) -> Check:
         """A worker that is known and cannot be asked lacks its image where it lives in one."""
@@ -234,7 +242,7 @@ def _refusals(context: Context) -> list[Check]:
 def _start_checks(context: Context) -> list[Check]:
     """What a start needs in addition to a valid spec."""
     faults = [check for check in check_fields(context) if check.problem is not None]
-    return [*check_parent(context), *faults, check_disk(context.disk, context.spec.outbox_bytes)]
+    return [*check_parent(context), *faults, check_disk(context.disk, context.spec, context.need)]
 
 
 def _refused(refusals: list[Check]) -> ProblemError:

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,10 @@ from mosaic_scheduler.admission import plan
 from mosaic_scheduler.admission.branches import BranchLook, look_at_branch
 from mosaic_scheduler.admission.check import MAX_FINDINGS, Check, from_finding, wrong
 from mosaic_scheduler.admission.inputs import InputResolution
+from mosaic_scheduler.admission.past_sizes import PastSizes, SpaceNeed
 from mosaic_scheduler.admission.tracker_look import ReachLook, TrackerLooks
 from mosaic_scheduler.admission.trial_specs import trial_specs
+from mosaic_scheduler.disk.watch import WRITING_KINDS, VolumeWatch
 from mosaic_scheduler.errors import EngineUnavailable, XmppUnavailable
 from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.executors.preview import preview_launch
@@ -61,6 +63,10 @@ class DiskSpace:
     reserve_bytes: int
     fault: str | None
     """Why no run can have a folder; None: it can, or there is too little space anyway."""
+    critical_bytes: int = 0
+    """Free bytes below which runs are asked to stop."""
+    waiting_reason: str | None = None
+    """Why a training would wait for space; None: it would not."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,8 @@ class Context:
     has_parent: bool
     """The run that the spec names as its parent is there, or the spec names none."""
     disk: DiskSpace
+    need: SpaceNeed | None = None
+    """Bytes that the run will need; None: nobody knows."""
     branch: BranchLook = field(default_factory=BranchLook)
     """The recorded episode at which the run begins."""
     storage_profiles: Sequence[str] = ()
@@ -156,6 +164,8 @@ class ContextSource:
         bus: Bus,
         trackers: TrackerLooks,
         profiles: ProfileFile,
+        volumes: VolumeWatch,
+        sizes: PastSizes,
     ) -> None:
         self._settings = settings
         self._store = store
@@ -168,6 +178,8 @@ class ContextSource:
         self._bus = bus
         self._episodes = RecordedEpisodes(bus)
         self._trackers = trackers
+        self._volumes = volumes
+        self._sizes = sizes
         self._profiles = profiles
 
     @property
@@ -202,6 +214,7 @@ class ContextSource:
             xmpp=await self._look_at_xmpp(spec, description),
             has_parent=spec.parent is None or await self._store.get(spec.parent) is not None,
             disk=await self.disk(),
+            need=await self._need(spec, description),
             branch=branch,
             sweep=await self._look_at_sweep(spec),
             storage_profiles=list(self._profiles.content().profiles),
@@ -284,7 +297,16 @@ class ContextSource:
     async def disk(self) -> DiskSpace:
         """The disk as it is now."""
         home, reserve = self._settings.home, self._settings.disk_reserve_bytes
-        return await asyncio.to_thread(_look_at_disk, home, reserve)
+        found = await asyncio.to_thread(_look_at_disk, home, reserve)
+        return replace(
+            found,
+            critical_bytes=self._settings.critical_bytes,
+            waiting_reason=self._volumes.waiting_reason(RunKind.TRAIN),
+        )
+
+    async def _need(self, spec: RunSpec, description: WorkerDescription) -> SpaceNeed | None:
+        is_written = spec.kind in WRITING_KINDS
+        return await self._sizes.need(spec, description) if is_written else None
 
     async def recorder(self) -> RecorderStatus | None:
         """State of the recorder; None: it does not answer."""

@@ -1,11 +1,10 @@
-"""Whether this stack can give a run what it asks for: cores, memory, internet, GPUs, space on the disk."""
+"""Whether this stack can give a run what it asks for: cores, memory, internet, GPUs."""
 
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunKind, RunSpec
 from mosaic_contracts.worker import DeviceNeed, WorkerDescription, WorkerManifest
-from mosaic_scheduler import problem
-from mosaic_scheduler.admission.check import AS_IT_IS, Check, from_problem, passed, warned, wrong
-from mosaic_scheduler.admission.context import Context, DiskSpace
+from mosaic_scheduler.admission.check import AS_IT_IS, Check, passed, warned, wrong
+from mosaic_scheduler.admission.context import Context
 from mosaic_scheduler.executors.protocol import Bounds, Internet
 from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.gpus.stock import GpuStock
@@ -127,20 +126,3 @@ def device_line(spec: RunSpec, need: DeviceNeed, stock: GpuStock, devices: Devic
     message = f"It could use a GPU, but none is available. {stock.note}".strip()
     cores = "1 core" if spec.cpus == 1 else f"{spec.cpus} cores"
     return warned("device", message, _ON_CPU.format(cores=cores))
-
-
-def check_disk(disk: DiskSpace, outbox_bytes: int) -> Check:
-    """Whether the run can have a folder, and space for what it records."""
-    free, reserve = disk.free_bytes, disk.reserve_bytes
-    if free < reserve:
-        error = problem.disk_low(disk.home, free, reserve)
-        return from_problem("disk", error, "Free some space, e.g. with `./mosaic rm`.")
-    if disk.fault is not None:
-        return from_problem("disk", problem.folder_refused(disk.fault), "Do that, and check again.")
-    if free - reserve >= outbox_bytes:
-        return passed("disk", f"{free // 2**20:,} MiB free.")
-    message = (
-        f"{free // 2**20:,} MiB free, {reserve // 2**20:,} of them kept: the outbox alone may grow "
-        f"to {outbox_bytes // 2**20:,} MiB."
-    )
-    return warned("disk", message, "Free some space, e.g. with `./mosaic rm` of old runs.")
