@@ -25,7 +25,7 @@ PHASE_S = 6.0
 PHASE_SETTLE_S = 2.0
 STALL_S = 10.0
 
-_decode = msgspec.msgpack.Decoder().decode
+decode_frame = msgspec.msgpack.Decoder().decode
 
 
 def measure_latency(stack: WarmStack, rounds: int) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def measure_latency(stack: WarmStack, rounds: int) -> dict[str, Any]:
 
 def measure_stalled(stack: WarmStack, rounds: int) -> dict[str, Any]:
     """Measure the rate of healthy clients while another one never reads, over their rate without it."""
-    run_id = _paced_run(
+    run_id = paced_run(
         stack, CLIENTS_RATE, 60 + rounds * (STALL_S + 4 * (PHASE_S + PHASE_SETTLE_S))
     )
     clients = [Listener(stack, run_id) for _ in range(CLIENTS)]
@@ -56,7 +56,7 @@ def measure_stalled(stack: WarmStack, rounds: int) -> dict[str, Any]:
     time.sleep(SETTLE_S)
     for _ in range(rounds):
         alone += _rates(clients)
-        stalled = _open(stack, run_id, receive_bytes=4096)
+        stalled = open_live(stack, run_id, receive_bytes=4096)
         time.sleep(STALL_S)  # until the buffers of the sockets between are full
         beside += _rates(clients)
         missed += _missed_of(stalled)
@@ -84,7 +84,7 @@ class Listener:
     def __init__(self, stack: WarmStack, run_id: str) -> None:
         self.events = 0
         self.missed = 0
-        self._socket = _open(stack, run_id)
+        self._socket = open_live(stack, run_id)
         self._thread = threading.Thread(target=self._listen)
         self._thread.start()
 
@@ -95,7 +95,7 @@ class Listener:
 
     def _listen(self) -> None:
         for data in self._socket:
-            frame = _decode(data)
+            frame = decode_frame(data)
             if frame["op"] == "events":
                 self.events += len(frame["events"])
                 self.events += sum(len(c["seq"]) for c in frame["columns"].values())
@@ -123,7 +123,7 @@ def _missed_of(stalled: ClientConnection) -> int:
     count = 0
     for _ in range(1000):
         try:
-            frame = _decode(stalled.recv(timeout=2))
+            frame = decode_frame(stalled.recv(timeout=2))
         except TimeoutError:
             break
         except ConnectionClosed:
@@ -138,7 +138,7 @@ def _missed_of(stalled: ClientConnection) -> int:
     return int(count)
 
 
-def _paced_run(stack: WarmStack, rate: int, seconds: float) -> str:
+def paced_run(stack: WarmStack, rate: int, seconds: float) -> str:
     view = stack.submit(
         "synthetic",
         "synthetic",
@@ -150,7 +150,7 @@ def _paced_run(stack: WarmStack, rate: int, seconds: float) -> str:
     return view.run_id
 
 
-def _open(stack: WarmStack, run_id: str, receive_bytes: int | None = None) -> ClientConnection:
+def open_live(stack: WarmStack, run_id: str, receive_bytes: int | None = None) -> ClientConnection:
     """A subscribed connection; with `receive_bytes`, one that holds as little as it can by itself."""
     location = stack.location()
     options: dict[str, Any] = {}
@@ -176,14 +176,14 @@ def _open(stack: WarmStack, run_id: str, receive_bytes: int | None = None) -> Cl
 
 
 def _latency(stack: WarmStack) -> dict[str, Any]:
-    run_id = _paced_run(stack, LATENCY_RATE, SETTLE_S + LATENCY_S + 30)
-    connection = _open(stack, run_id)
+    run_id = paced_run(stack, LATENCY_RATE, SETTLE_S + LATENCY_S + 30)
+    connection = open_live(stack, run_id)
     late: list[np.ndarray[Any, Any]] = []
     missed = 0
     began = time.monotonic()
     while (now := time.monotonic()) < began + SETTLE_S + LATENCY_S:
         data = connection.recv(timeout=10)
-        frame = _decode(data)
+        frame = decode_frame(data)
         seen = time.time()
         if now < began + SETTLE_S:
             continue

@@ -154,7 +154,7 @@ class Writer:
             step = thin_step(self._db, run_id, every, rule, time.time_ns() // 1000)
         if step.done:
             return step._replace(done=self._shrink())
-        if step.freed_bytes:
+        if self._free_pages() >= _PAGES_GIVEN_BACK:
             self.give_back_pages()
         return step
 
