@@ -186,11 +186,17 @@ class _Job:
         records = batch.records
         removed: Counter[EpisodeKey] = Counter()
         kept: list[int] = []
+        env = episode = -1
+        goes = False
         for place, record in enumerate(records):
-            if type(record) is Step and self._is_to_go(attempt, record.env, record.episode):
-                removed[record.env, record.episode] += 1
-            else:
-                kept.append(place)
+            if type(record) is Step:
+                if record.episode != episode or record.env != env:
+                    env, episode = record.env, record.episode
+                    goes = self._is_to_go(attempt, env, episode)
+                if goes:
+                    removed[env, episode] += 1
+                    continue
+            kept.append(place)
         if not removed:
             return None
         if not kept:
