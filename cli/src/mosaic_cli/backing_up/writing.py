@@ -105,14 +105,6 @@ def _remedy(target: Path) -> str:
     )
 
 
-class _Zip(SealedZipWriter):
-    """A zip that may be given up."""
-
-    def abandon(self) -> None:
-        """Write nothing more. Else Python would write the end of the zip later, to a file that is closed."""
-        self._zip.fp = None
-
-
 class _Copy:
     """One backup in the making."""
 
@@ -121,7 +113,7 @@ class _Copy:
     ) -> None:
         self._home = home
         self._folder = folder
-        self._zip = _Zip(file)
+        self._zip = SealedZipWriter(file)
         self._progress = progress
         self._index = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - closed with this copy
         self._left_out: list[str] = []
@@ -134,8 +126,7 @@ class _Copy:
         )
 
     def make(self) -> BackupFacts:
-        with ExitStack() as failed, self._index:
-            failed.callback(self._zip.abandon)
+        with self._zip, self._index:
             runs = self._copy_databases()
             for run in runs.ids:
                 self._add_tree(f"{RUNS_DIR}/{run}", leave_out={_CONTROL, OUTBOX_DIR})
@@ -145,7 +136,6 @@ class _Copy:
             self._facts.live = runs.live
             self._facts.left_out = self._left_out[:_MAX_NAMED]
             self._seal()
-            failed.pop_all()
         return self._facts
 
     def _copy_databases(self) -> snapshot.StackRuns:

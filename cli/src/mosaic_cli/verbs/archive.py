@@ -1,6 +1,7 @@
 """`archive`, `import`: whole runs as one file, and back."""
 
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -22,11 +23,14 @@ from mosaic_contracts.file_names import name_part
 
 if TYPE_CHECKING:
     from mosaic_client import light
+    from mosaic_client.archive.foreign import ForeignRun
     from mosaic_client.archive.writing import ArchiveProgress, WrittenArchive
-    from mosaic_contracts.run_archives import ArchiveImport, GitState
+    from mosaic_contracts.run_archives import GitState, ImportedRun
 
 _KIND_LIMIT = 64
 _GIT_TIMEOUT_S = 10.0
+_FOREIGN_AT_ONCE = 200
+"""Runs of other programs in one archive."""
 _HEAD_BYTES = 30
 """Bytes of a zip before the name of its first entry."""
 
@@ -87,25 +91,100 @@ def archive(
 def import_file(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="An archive that `archive` wrote.", show_default=False),
+        typer.Argument(
+            metavar="FILE",
+            help="An archive that `archive` wrote, or a folder with runs of TensorBoard, W&B or mlflow.",
+            show_default=False,
+        ),
     ],
     json: option.Json = False,
 ) -> None:
     """Bring runs back from an archive, with their ids. Runs that are here already are left as they are.
 
-    All of the file is compared with its digests before anything is changed. A checkpoint is imported by `checkpoints
-    import`.
+    All of the file is compared with its digests before anything is changed. A folder with TensorBoard event files,
+    offline runs of W&B or mlflow's `mlruns` gives a run here for each run there (docs/import.md). A checkpoint is
+    imported by `checkpoints import`.
     """
     if _is_checkpoint(file):
         raise ValueRefused(
             f"{file} is an exported checkpoint. Import it with `./mosaic checkpoints import {file}`."
         )
-    with open_client() as client, _sending(file) as progress:
-        answer = client.import_archive(file, progress)
-    if json:
-        emit(answer)
+    if _is_foreign(file):
+        runs = _import_foreign(file)
+        if json:
+            emit({"runs": runs})
+            return
     else:
-        _say_imported(answer)
+        with open_client() as client, _sending(file) as progress:
+            answer = client.import_archive(file, progress)
+        if json:
+            emit(answer)
+            return
+        runs = answer.runs
+    _say_imported(runs)
+
+
+def _is_foreign(path: Path) -> bool:
+    from mosaic_cli.foreign.finding import is_foreign
+
+    return is_foreign(path)
+
+
+def _import_foreign(path: Path) -> "list[ImportedRun]":
+    """Import runs of other programs: they are made archives, which take the way of all archives."""
+    from mosaic_cli.foreign.finding import find_foreign_runs
+    from mosaic_client.archive.foreign import write_foreign_archive
+
+    answers = []
+    with (
+        open_client() as client,
+        tempfile.TemporaryDirectory(prefix="mosaic-import-") as folder,
+        _in_words(path),
+    ):
+        runs = find_foreign_runs(path)
+        target = Path(folder) / (name_part(path.absolute().name) or "import")
+        for some in _batched(runs, _FOREIGN_AT_ONCE):
+            write_foreign_archive(some, target)
+            with _sending(target) as progress:
+                answers += client.import_archive(target, progress).runs
+            target.unlink()
+    for remark in dict.fromkeys(remark for run in runs for remark in run.remarks):
+        say(remark)
+    return answers
+
+
+def _batched(runs: "list[ForeignRun]", size: int) -> "Iterator[list[ForeignRun]]":
+    """The runs in parts."""
+    for first in range(0, len(runs), size):
+        yield runs[first : first + size]
+
+
+@contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    """Say what is wrong with files of another program."""
+    from pydantic import ValidationError
+
+    from mosaic_cli.foreign.errors import ForeignInvalid
+    from mosaic_contracts.fault import fault_place, fault_text
+
+    try:
+        yield
+    except ForeignInvalid as error:
+        raise ValueRefused(
+            f"{error}. Nothing was imported. Move this file away to import the others."
+        ) from error
+    except ArchiveRefused as error:
+        raise ValueRefused(f"{error} Name a folder with fewer.") from error
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        raise ValueRefused(
+            f"A run in {path} has a value that no run here can have: {fault_place(fault)} {fault_text(fault)}. "
+            "Nothing was imported."
+        ) from error
+    except OSError as error:
+        raise FileProblem(
+            f"{error.filename or path} cannot be used ({error.strerror or error}). Nothing was imported."
+        ) from error
 
 
 def _kinds(text: str | None) -> list[str]:
@@ -219,7 +298,7 @@ def _say(made: "WrittenArchive", kinds: list[str]) -> None:
     say(f"Bring it back: ./mosaic import {made.path}")
 
 
-def _say_imported(answer: "ArchiveImport") -> None:
+def _say_imported(runs: "list[ImportedRun]") -> None:
     from mosaic_contracts.run_archives import ImportOutcome
 
     words = {
@@ -227,8 +306,8 @@ def _say_imported(answer: "ArchiveImport") -> None:
         ImportOutcome.RESTORED: "restored",
         ImportOutcome.PRESENT: "here already, nothing was changed",
     }
-    for run in answer.runs:
+    for run in runs:
         has = f"{plural(run.events, 'event')}, {plural(run.files, 'file')}"
         out.print(f"{run.run_id}  {run.name}: {words[run.outcome]} ({has})", soft_wrap=True)
-    if any(run.outcome is not ImportOutcome.PRESENT for run in answer.runs):
+    if any(run.outcome is not ImportOutcome.PRESENT for run in runs):
         say("Events are on their way to the store; `./mosaic show RUN` says when all are there.")

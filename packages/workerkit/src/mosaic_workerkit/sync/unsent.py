@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from mosaic_base.wandb_log import LogUnreadable, read_records, write_records
 from mosaic_contracts.sync_source import SyncSource
 from mosaic_workerkit.errors import RunRefused
-from mosaic_workerkit.sync.transaction_log import LogUnreadable, read_records, write_records
 
 _TIMEOUT_S = 30.0
 _QUERY = """query RunResumeStatus($project: String, $entity: String, $name: String!) {

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from mosaic_base.atomic import replace_file
+from mosaic_base.wandb_log import LogUnreadable
 from mosaic_contracts.sync_source import SyncSource
 from mosaic_contracts.syncs import SYNC_RESULT_FILE, SYNC_SOCKET, FeedPage
 from mosaic_contracts.tracking import WANDB, WANDB_SECRET, TrackedRun
@@ -17,7 +18,6 @@ from mosaic_workerkit.errors import RunRefused
 from mosaic_workerkit.listener import SocketListener
 from mosaic_workerkit.sync.feed import FeedServer, RunFeed
 from mosaic_workerkit.sync.stored_run import ReceivedEvents, write_offline
-from mosaic_workerkit.sync.transaction_log import LogUnreadable
 from mosaic_workerkit.sync.unsent import leave_out_sent
 from mosaic_workerkit.sync.upload import netrc_for, private_variables, upload
 
