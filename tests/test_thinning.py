@@ -93,6 +93,18 @@ def test_a_thinned_episode_is_not_replayed(stack: StackUnderTest, thinned: RunVi
     assert "thinned" in listed
 
 
+def test_an_archive_has_what_is_left(stack: StackUnderTest, thinned: RunView) -> None:
+    """Its events are those of the store, and it is whole."""
+    path = stack.home / "run.zip"
+    done = stack.cli("archive", thinned.run_id, "-o", str(path), "--json")
+    assert done.returncode == 0, done.stderr
+    summary = thinned.summary
+    assert summary is not None
+    left = summary.events - summary.thinned_steps
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["events"] == left
+
+
 def test_the_size_of_the_store_is_shown(stack: StackUnderTest, thinned: RunView) -> None:
     """`status` and `doctor` have a line for it."""
     assert thinned.summary is not None

@@ -23,6 +23,7 @@ from tests.test_export import PAGES, RUN_ID, SUPERVISOR, WORKER
 from mosaic_base.sealed_zip import SealedZip
 from mosaic_client import ArchiveRefused, Client, Location
 from mosaic_client.archive.draft import draft_folder
+from mosaic_client.archive.events import contiguous_parts
 from mosaic_client.archive.writing import ArchiveProgress
 from mosaic_contracts.batch_file import read_batches
 from mosaic_contracts.compat import UTC
@@ -31,6 +32,7 @@ from mosaic_contracts.manifest_words import FileState, FileType
 from mosaic_contracts.runs import RunEnd, RunView, StoredSpec
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_contracts.stored import encode_page
+from mosaic_contracts.wire import Batch, Metric, Record
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 FILES = {
@@ -203,3 +205,21 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     with draft_folder(target):
         assert len(list(tmp_path.iterdir())) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("seq0", "seqs", "parts"),
+    [
+        (5, [5, 6, 7], [[5, 6, 7]]),
+        (5, [6, 7], [[6, 7]]),
+        (5, [5, 7, 8, 11], [[5], [7, 8], [11]]),
+    ],
+)
+def test_thinned_batches_are_cut_into_whole_ones(
+    seq0: int, seqs: list[int], parts: list[list[int]]
+) -> None:
+    """A recorder takes only batches without missing seqs; what was removed stays away."""
+    records: list[Record] = [Metric(seq, seq, "loss", seq, 1.0) for seq in seqs]
+    found = contiguous_parts(Batch(1, RUN_ID, 1, "worker", seq0, 0, records))
+    assert [[record.seq for record in part.records] for part in found] == parts
+    assert [part.seq0 for part in found] == [part[0] for part in parts]

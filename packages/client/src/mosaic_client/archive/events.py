@@ -104,11 +104,12 @@ def write_batches(
             found.spaces.update(page.spaces)
             for frame in page.frames:
                 batch = _decoded(unpack, frame)
-                fresh = found.add(batch)
-                if fresh == len(batch.records):
-                    file.write(pack_batch(_head(batch), frame))
-                elif fresh:
-                    file.write(_packed_end(batch, fresh))
+                for part in contiguous_parts(batch):
+                    fresh = found.add(part)
+                    if fresh == len(batch.records):
+                        file.write(pack_batch(_head(batch), frame))
+                    elif fresh:
+                        file.write(_packed_end(part, fresh))
             done(found.count)
             if not page.has_more:
                 return found
@@ -184,12 +185,40 @@ def _pages(source: BinaryIO, found: StoredEvents) -> Iterator[BatchPage]:
 
 def _decoded(unpack: Callable[..., bytes], frame: bytes) -> Batch:
     try:
-        return decode_batch(unpack(frame, max_output_size=MAX_FRAME_BYTES))
+        return decode_batch(unpack(frame, max_output_size=MAX_FRAME_BYTES), thinned=True)
     except (zstandard.ZstdError, BatchInvalid) as error:
         raise AnswerInvalid(
             f"The stack sent a batch of events that this version cannot read ({error}). Check that it has the same "
             "version (`./mosaic doctor`)."
         ) from error
+
+
+def contiguous_parts(batch: Batch) -> list[Batch]:
+    """Cut a batch from which steps were removed, so that each part may be stored again.
+
+    Args:
+        batch: a batch as a store has it.
+
+    Returns:
+        Batches whose records follow each other; the batch itself where nothing is missing.
+    """
+    records = batch.records
+    if records[-1].seq - batch.seq0 + 1 == len(records):
+        return [batch]
+    begins = [n for n in range(len(records)) if n == 0 or records[n].seq != records[n - 1].seq + 1]
+    cuts = zip(begins, [*begins[1:], len(records)], strict=True)
+    return [
+        Batch(
+            batch.v,
+            batch.run_id,
+            batch.attempt,
+            batch.source,
+            records[begin].seq,
+            batch.t0_us,
+            records[begin:end],
+        )
+        for begin, end in cuts
+    ]
 
 
 def _packed_end(batch: Batch, count: int) -> bytes:
