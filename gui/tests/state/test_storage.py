@@ -11,7 +11,7 @@ from mosaic_contracts.storage_reports import RunStorage, TrashItem
 from mosaic_gui.state.storage import (
     EVENTS,
     ahead,
-    details_row,
+    details_rows,
     kind_rows,
     kind_word,
     map_entries,
@@ -20,6 +20,7 @@ from mosaic_gui.state.storage import (
     retention_words,
     run_names,
     share_text,
+    storage_line,
     tile_label,
     tile_words,
     trash_rows,
@@ -98,8 +99,9 @@ def test_kept_of_allowed_is_said_where_there_is_a_limit() -> None:
     run = of_run()
     rows = {kind: number for kind, number, _ in kind_rows(run)}
     assert (rows["Videos"], rows["Logs"], rows["Events"]) == ("3 of 5", "2", "")
-    name, words = details_row(run)
-    assert (name, "(3 of 5)" in words) == ("Storage", True)
+    details = dict(details_rows(run))
+    assert details["Videos (disk)"].endswith("MiB (3 of 5)")
+    assert "(" not in details["Events (disk)"].removesuffix(" (disk)")
 
 
 def test_steps_are_a_part_of_the_events() -> None:
@@ -122,6 +124,8 @@ def test_retention_says_what_goes_next_and_why() -> None:
     at = run.next_removal.at
     assert at is not None
     words = retention_words(run, at - timedelta(days=12, hours=1))
+    assert storage_line(run, at - timedelta(days=3)).endswith("Videos go in 3 days")
+    assert storage_line(of_run(pinned=True), NOW).endswith(", pinned")
     assert words[1].startswith("Goes next, in 12 days: videos/episode-3.mp4 (3.0 MiB)\nvideo: keep")
     assert retention_words(of_run(pinned=True), NOW)[1].startswith("Pinned")
     kept = of_run(kept_because="it runs", next_removal=None)

@@ -192,17 +192,26 @@ def retention_words(run: RunStorage, now: datetime) -> list[str]:
     return lines
 
 
-def details_row(run: RunStorage) -> tuple[str, str]:
-    """What a run takes and keeps, in one line of its details."""
-    parts = [wording.bytes_text(run.bytes)]
-    parts += [
-        f"{kind_word(kind.kind)} {wording.bytes_text(kind.bytes)} ({kept_text(kind)})"
-        for kind in run.kinds
-        if kind.files
-    ]
+def storage_line(run: RunStorage, now: datetime) -> str:
+    """What a run takes, and when something of it goes."""
+    size = wording.bytes_text(run.bytes)
     if run.pinned:
-        parts.append(tr("pinned"))
-    return tr("Storage"), " · ".join(parts)
+        return tr("Storage: {size}, pinned", size=size)
+    found = run.next_removal
+    if found is None:
+        return tr("Storage: {size}", size=size)
+    kind = kind_word(found.kind)
+    return tr(
+        "Storage: {size}  ·  {kind} go {when}", size=size, kind=kind, when=ahead(found.at, now)
+    )
+
+
+def details_rows(run: RunStorage) -> list[tuple[str, str]]:
+    """Size and number of a run's files by kind, for the table of its details."""
+    return [
+        (tr("{kind} (disk)", kind=kind), f"{size} ({files})" if files else size)
+        for kind, files, size in kind_rows(run)
+    ]
 
 
 def plan_rows(plan: PrunePlan, names: Names = NO_NAMES) -> list[tuple[str, str, str, str, str]]:

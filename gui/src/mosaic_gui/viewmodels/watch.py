@@ -19,6 +19,7 @@ from mosaic_gui.state.language import tr
 from mosaic_gui.state.lineage import Lineage, lineage_of
 from mosaic_gui.state.run_details import details, use_rows
 from mosaic_gui.state.run_files import shown_files
+from mosaic_gui.state.storage import details_rows
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.curves import CurveModel
 from mosaic_gui.viewmodels.files import FilesModel
@@ -197,6 +198,7 @@ class WatchModel(CurveModel):
         """Take what the run has on the disk; None: nothing."""
         self.storage = found
         self.storage_changed.emit()
+        self._fill_details()
 
     def take_manifest(self, manifest: RunManifest) -> None:
         """All that the run has now."""
@@ -211,6 +213,8 @@ class WatchModel(CurveModel):
         if run is None:
             return
         used = use_rows(followed.curves) if followed else []
+        if self.storage is not None:
+            used += details_rows(self.storage)
         self.details.replace(details(run, followed.config if followed else {}, used))
 
     @property

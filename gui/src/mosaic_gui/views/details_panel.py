@@ -8,7 +8,7 @@ from PyQt6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QW
 from mosaic_gui.state import run_row
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.lineage import Lineage, Relative
-from mosaic_gui.state.storage import details_row, retention_words
+from mosaic_gui.state.storage import retention_words, storage_line
 from mosaic_gui.theme.apply import current, mono_font
 from mosaic_gui.theme.current import on_theme
 from mosaic_gui.theme.icon import icon
@@ -89,9 +89,9 @@ class DetailsPanel(QWidget):
             part.setVisible(is_there)
         if run is None or found is None or not is_there:
             return
-        name, words = details_row(found)
-        self.storage.set_whole(f"{name}: {words}")
-        self.storage.setToolTip("\n".join(retention_words(found, run_row.now())))
+        now = run_row.now()
+        self.storage.set_whole(storage_line(found, now))
+        self.storage.setToolTip("\n".join(retention_words(found, now)))
         self.pin.setText(tr("Unpin") if run.pinned else tr("Pin"))
         self.pin.setIcon(icon("pin", "accent" if run.pinned else "muted"))
         self.pin.setToolTip(
