@@ -306,6 +306,8 @@ def _prune(
                 "undo_until": step.undo_until or found.undo_until,
             }
         )
+    if not found.files and not found.kept:
+        found.kept = client.plan_prune(run_ids, kinds, limit=1).kept
     if json:
         emit(found)
     else:

@@ -22,6 +22,7 @@ from mosaic_gui.views.main_window import (
     PLAY,
     RUNS,
     SETTINGS,
+    STORAGE,
     SWEEPS,
     TRAIN,
     TRAINED,
@@ -101,6 +102,7 @@ class Screenshots(QObject):
             ("trained", lambda: self._use_trained(runs), lambda: client.agents.key is not None),
             ("play", lambda: client.window.show_page(PLAY), lambda: True),
             ("checkpoints", lambda: client.window.show_page(CHECKPOINTS), self._has_checkpoints),
+            ("storage", lambda: client.window.show_page(STORAGE), self._has_sizes),
             ("settings", lambda: client.window.show_page(SETTINGS), lambda: True),
             ("palette", self._open_palette, lambda: QApplication.activePopupWidget() is not None),
         ]
@@ -187,6 +189,14 @@ class Screenshots(QObject):
         """Whether the list of checkpoints was read, with the trend of the first card."""
         model = self._client.all_checkpoints
         return model.is_read and (model.row is None or model.trend(model.row.run_id) is not None)
+
+    def _has_sizes(self) -> bool:
+        """Whether the disks were looked at, with the largest run chosen."""
+        model = self._client.storage
+        if model.report is None or model.plan is None:
+            return False
+        model.choose(next((tile for tile in model.tiles.tiles if tile.run_id), None))
+        return True
 
     def _has_trials(self) -> bool:
         """Whether the newest sweep was read."""
