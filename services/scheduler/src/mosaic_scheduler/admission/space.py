@@ -56,4 +56,4 @@ def need_text(need: SpaceNeed | None) -> str:
 
 
 def _usable_text(free: int, usable: int) -> str:
-    return f"Of {mib(free)} free, {mib(usable)} can be used before runs are asked to stop."
+    return f"Runs can use {mib(usable)} of {mib(free)} free before they are asked to stop."
