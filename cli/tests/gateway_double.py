@@ -72,6 +72,7 @@ def gateway() -> Iterator[Answers]:
     known = Answers(
         {
             "/api/v1/runs": {"runs": [RUN]},
+            "/api/v1/groups": {"groups": []},
             OF_RUN: RUN,
             f"{OF_RUN}/artifacts": [],
             f"{OF_RUN}/deletion": {

@@ -6,7 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from mosaic_cli.errors import ValueRefused
 from mosaic_cli.reference import parse_duration, parse_parameters
+from mosaic_cli.run_axes import RunAxes, read_axes
 from mosaic_contracts.choices import RecordLevel, RestartPolicy
 
 Worker = Annotated[
@@ -22,7 +24,8 @@ Algorithm = Annotated[
 Environment = Annotated[
     str | None,
     typer.Argument(
-        metavar="[ENVIRONMENT]", help="Environment id, e.g. CartPole-v1; default: the algorithm's."
+        metavar="[ENVIRONMENT]",
+        help="Environment id, e.g. CartPole-v1; default: the algorithm's. `run` takes several: A,B.",
     ),
 ]
 SpecFile = Annotated[
@@ -41,7 +44,12 @@ SpecFile = Annotated[
 class SpecOptions:
     """Fields of a spec as options; None is what was not given."""
 
-    seed: Annotated[int | None, typer.Option("--seed", "-s", help="Seed; default 1.")] = None
+    seed: Annotated[
+        str | None,
+        typer.Option(
+            "--seed", "-s", metavar="N", help="Seed; default 1. `run` takes several: 1-5 or 1,2,3."
+        ),
+    ] = None
     steps: Annotated[
         int | None, typer.Option("--steps", help="Environment steps; default: the algorithm's.")
     ] = None
@@ -51,7 +59,8 @@ class SpecOptions:
             "--param",
             "-p",
             metavar="KEY=VALUE",
-            help="An argument of the algorithm; may be repeated.",
+            help="An argument of the algorithm; may be repeated. `run` takes several values, "
+            'e.g. learning_rate=1e-4,1e-3 or \'optimizer=["adam","sgd"]\'.',
         ),
     ] = None
     record: Annotated[
@@ -123,17 +132,27 @@ class SpecOptions:
         ),
     ] = None
 
-    def fields(self) -> dict[str, Any]:
-        """Fields of a spec that were given.
+    def axes(self) -> RunAxes:
+        """Seeds and parameters that were given. Raises ValueRefused: they cannot be read."""
+        return read_axes(self.seed, self.param or [])
+
+    def fields(self, axes: RunAxes | None = None) -> dict[str, Any]:
+        """Fields of a spec that were given. `axes`: what of them makes several runs; None: nothing may.
 
         Raises:
-            ValueRefused: an option that cannot be read.
+            ValueRefused: an option that cannot be read, or that names several values where there is one run.
         """
+        if axes is None:
+            axes = self.axes().as_text()
+            if not axes.is_one:
+                raise ValueRefused(
+                    "This verb takes one seed and one value of each parameter; `./mosaic run` takes several."
+                )
         given: dict[str, Any] = dict(parse_parameters(self.field or []))
         options = {
-            "seed": self.seed,
+            "seed": axes.seeds[0] if len(axes.seeds) == 1 else None,
             "steps": self.steps,
-            "parameters": parse_parameters(self.param) if self.param else None,
+            "parameters": axes.fixed or None,
             "record": self.record,
             "wall_time_s": None if self.wall_time is None else parse_duration(self.wall_time),
             "restart": self.restart,

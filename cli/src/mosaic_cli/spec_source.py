@@ -12,6 +12,7 @@ from mosaic_cli.checkpoint import with_run_ids
 from mosaic_cli.errors import FileProblem, ValueRefused
 from mosaic_cli.output import say
 from mosaic_cli.reference import did_you_mean
+from mosaic_cli.run_axes import RunAxes
 from mosaic_cli.spec_options import SpecOptions
 from mosaic_client import Client, MosaicProblem
 from mosaic_contracts.fault import fault_place, fault_text
@@ -31,17 +32,18 @@ def spec_fields(
     algorithm: str | None,
     environment: str | None,
     options: SpecOptions,
+    axes: RunAxes | None = None,
 ) -> dict[str, Any]:
     """The fields of a command line; what was not given is left to the file, then to the defaults.
 
-    Parameters of file and command line are merged name by name.
+    Parameters of file and command line are merged name by name. `axes`: as for `SpecOptions.fields`.
 
     Raises:
         FileProblem: the file cannot be read.
         ValueRefused: an option cannot be read, or worker or algorithm are missing.
     """
     named = {"worker": worker, "algorithm": algorithm, "environment": environment}
-    given = {key: value for key, value in named.items() if value is not None} | options.fields()
+    given = {key: value for key, value in named.items() if value is not None} | options.fields(axes)
     spec = read_spec_file(file) if file is not None else {}
     parameters = spec.get("parameters")
     if isinstance(parameters, dict) and "parameters" in given:

@@ -77,7 +77,7 @@ WORDS: dict[str, Words] = {
     "ps": Words(
         "List runs, newest first. A filter with several values matches any of them; tags must all match.",
         options=kinds(
-            "--text=any --parent=run --trials --deleted "
+            "--text=any --parent=run --trials --group=any --flat --deleted "
             "--sort=|created|started|ended|name|steps|episodes|last_return|best_return|mean_return "
             "--asc --limit=any -n=any --json --url=any --token-file=any --ca-file=any --help -h "
         ),
@@ -199,13 +199,15 @@ WORDS: dict[str, Words] = {
         arguments=("run",),
     ),
     "stop": Words(
-        "Ask a run to stop at its next safe point. A run that has ended is not changed.",
+        "Ask a run, or all runs of a group, to stop at the next safe point. What has ended is not changed.",
         options=kinds("--all --wait -w --json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
     ),
     "retry": Words(
         "Start a new run with the spec of an earlier one, which becomes its parent, and follow it.",
-        options=kinds("--detach -d --json --url=any --token-file=any --ca-file=any --help -h "),
+        options=kinds(
+            "--stopped --detach -d --json --url=any --token-file=any --ca-file=any --help -h "
+        ),
         arguments=("run",),
     ),
     "resume": Words(
@@ -238,7 +240,7 @@ WORDS: dict[str, Words] = {
         arguments=("run", "any"),
     ),
     "rm": Words(
-        "Archive ended runs: hide them, and delete them after a day. `restore` brings one back until then.",
+        "Archive ended runs or groups: hide them, and delete them after a day. `restore` brings one back until then.",
         options=kinds(
             "--now --yes -y --force --json --url=any --token-file=any --ca-file=any --help -h "
         ),
@@ -246,7 +248,7 @@ WORDS: dict[str, Words] = {
         endless=True,
     ),
     "restore": Words(
-        "Restore deleted runs. `./mosaic ps --deleted` lists them. A backup is restored by `./mosaic backup restore`.",
+        "Restore deleted runs, or a deleted group by its id. `./mosaic ps --deleted` lists runs. A backup is restored by `./mosaic backup restore`.",
         options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
         endless=True,

@@ -11,9 +11,10 @@ from pydantic import BaseModel
 
 from mosaic_client import AnswerInvalid, Location, light, reading
 from mosaic_client.stack_connection import StackConnection
-from mosaic_contracts import checkpoints, manifest, runs, stack
+from mosaic_contracts import checkpoints, groups, manifest, runs, stack
 from mosaic_contracts.branches import BranchPoint
 from mosaic_contracts.checkpoint_words import CheckpointMark, CheckpointState
+from mosaic_contracts.group_words import GroupKind
 from mosaic_contracts.manifest_words import LinkKind
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.states import EndCause, RunState
@@ -49,6 +50,19 @@ LONG = SHORT.model_copy(
         "sps": math.inf,
     }
 )
+GROUP = groups.GroupView(
+    group_id="g",
+    kind=GroupKind.GROUP,
+    name="n",
+    created_at=NOW,
+    worker="w",
+    algorithm="a",
+    environments=["e"],
+    total=3,
+    counts={RunState.SUCCEEDED: 1, RunState.FAILED: 1, RunState.RUNNING: 1},
+    run_ids=["a", "b", "c"],
+    best_return=math.inf,
+)
 ROW = runs.EpisodeRow(
     attempt=1, env=0, episode=3, episode_return=math.inf, length=4, terminated=True
 )
@@ -77,6 +91,7 @@ MANIFEST = manifest.RunManifest(
 SAMPLES: list[tuple[type[light.Light], BaseModel]] = [
     (light.RunFields, SHORT),
     (light.RunFields, LONG),
+    (light.GroupFields, GROUP),
     (light.EpisodeFields, ROW),
     (light.EpisodeFields, runs.EpisodeRow(attempt=1, env=0, episode=3)),
     (light.MetricFields, runs.MetricName(name="n", points=1, last_step=None, last_value=math.nan)),

@@ -8,8 +8,12 @@ import pytest
 LIGHT = (
     "choices",
     "cursor",
+    "group_words",
     "http_api",
     "problem_codes",
+    "run_names",
+    "run_search",
+    "search_words",
     "stack_files",
     "states",
     "terminal",

@@ -27,6 +27,8 @@ from mosaic_contracts import subjects
 from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.deletion import DeletionReport
 from mosaic_contracts.gpus import DeviceState, ForeignUser, GpuDevice, GpuReport
+from mosaic_contracts.group_words import GroupKind
+from mosaic_contracts.groups import GroupPlan, GroupView
 from mosaic_contracts.live import SUBPROTOCOL_JSON
 from mosaic_contracts.machine import GpuState, MachineHistory
 from mosaic_contracts.manifest import FileReport, ReportedFile
@@ -40,6 +42,10 @@ from mosaic_contracts.services import (
     DashboardOrder,
     DeleteRequest,
     ForkOrder,
+    GroupListRequest,
+    GroupOrder,
+    GroupRequest,
+    GroupViews,
     ImportOrder,
     ListRequest,
     MachineRequest,
@@ -64,6 +70,7 @@ from mosaic_contracts.services import (
     WorkerEntry,
 )
 from mosaic_contracts.spec import RunKind
+from mosaic_contracts.states import RunState
 from mosaic_contracts.storage import StorageProfiles
 from mosaic_contracts.storage_reports import (
     PruneOrder,
@@ -91,6 +98,7 @@ settings.load_profile("mosaic")
 
 NEW_RUN = "01JGXSBMTTED00000000000000"
 """What is submitted becomes this run."""
+GROUP_ID = "g01JGXSYNTHET1CRVN000000099"
 NO_TLS = ssl.create_default_context()
 """For clients that speak plain HTTP: httpx reads all authorities of the system for each client without one."""
 CURSOR = StreamCursor("2026-01-01T00:00:00Z", 1)
@@ -159,6 +167,13 @@ class Peers:
             "import": self._import,
             "replay": self._replay,
             "dashboard": self._dashboard,
+            "group": self._group,
+            "groups": self._groups,
+            "get_group": self._get_group,
+            "stop_group": self._get_group,
+            "retry_group": self._get_group,
+            "delete_group": self._get_group,
+            "restore_group": self._get_group,
             "sweep": self._sweep,
             "resume_sweep": self._resume_sweep,
             "trial": self._trial,
@@ -293,6 +308,35 @@ class Peers:
     async def _stop(self, request: RunRequest) -> RunRecord:
         self.stopped.append(request.run_id)
         return await self._get(request)
+
+    async def _group(self, request: GroupOrder) -> GroupView | GroupPlan:
+        self.asked.append(request)
+        return GroupPlan(ok=True, runs=4, expected_s=9.0) if request.dry_run else self._view()
+
+    async def _groups(self, request: GroupListRequest) -> GroupViews:
+        self.asked.append(request)
+        return GroupViews(groups=[self._view()], next_cursor="0")
+
+    async def _get_group(self, request: GroupRequest) -> GroupView:
+        if request.group_id != GROUP_ID:
+            raise ProblemError(Problem(code=ProblemCode.RUN_UNKNOWN, title="There is no group"))
+        self.asked.append(request)
+        return self._view()
+
+    def _view(self) -> GroupView:
+        return GroupView(
+            group_id=GROUP_ID,
+            kind=GroupKind.GROUP,
+            name="a group",
+            created_at=self.started_at,
+            worker="cleanrl",
+            algorithm="ppo",
+            environments=["CartPole-v1"],
+            total=4,
+            counts={RunState.SUCCEEDED: len(self.records)},
+            run_ids=sorted(self.records),
+            spec={"run": {}},
+        )
 
     async def _sweep(self, request: SweepOrder) -> RunRecord | CheckReport:
         if request.dry_run:

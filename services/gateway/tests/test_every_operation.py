@@ -27,7 +27,7 @@ EXAMPLES = int(os.environ.get("MOSAIC_TEST_EXAMPLES", "4"))
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(60 + 60 * EXAMPLES)]
 KNOWN = {
     "run_id": RUN_ID, "worker_id": "cleanrl", "attempt": 1, "env": 0, "episode": 0, "name": "wandb_key",
-    "path": "logs/worker.log",
+    "path": "logs/worker.log", "group_id": "g01JGXSYNTHET1CRVN000000099",
 }  # fmt: skip
 """What exists, so that more is reached than refusals of what does not."""
 CHECKS = [

@@ -6,16 +6,37 @@ import typer
 
 from mosaic_cli import option
 from mosaic_cli.errors import ValueRefused
+from mosaic_cli.output import emit, out
 from mosaic_cli.reference import did_you_mean, find_run
 from mosaic_cli.spec_options import SpecOptions
 from mosaic_cli.target import open_client
 from mosaic_cli.verbs.following import accompany
+from mosaic_client import light
 
 
-def retry(run: option.Run, detach: option.Detach = False, json: option.Json = False) -> None:
-    """Start a new run with the spec of an earlier one, which becomes its parent, and follow it."""
+def retry(
+    run: option.Run,
+    stopped: Annotated[
+        bool,
+        typer.Option("--stopped", help="Of a group, start also those again that were stopped."),
+    ] = False,
+    detach: option.Detach = False,
+    json: option.Json = False,
+) -> None:
+    """Start a new run with the spec of an earlier one, which becomes its parent, and follow it.
+
+    Of a group, every run that failed is started again.
+    """
+    from mosaic_cli.grouping import find_run_or_group, follow_group
+
     with open_client() as client:
-        view = find_run(client, run)
+        view = find_run_or_group(client, run)
+        if isinstance(view, light.GroupFields):
+            group = client.retry_group(view.group_id, cancelled=stopped)
+            if not detach:
+                follow_group(client, group, json)
+            emit(group) if json else out.print(group.group_id)
+            return
         accompany(client, client.retry(view.run_id), detach, json)
 
 

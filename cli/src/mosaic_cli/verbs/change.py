@@ -8,11 +8,13 @@ import typer
 from mosaic_cli import option
 from mosaic_cli.deleting import archived_text, bytes_text, deleted_text
 from mosaic_cli.errors import ValueRefused
+from mosaic_cli.grouping import find_run_or_group, is_group_id
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import Among, find_run
 from mosaic_cli.target import open_stack
 from mosaic_cli.wording import one_line, plural
 from mosaic_client import light, reading
+from mosaic_client.stack_connection import StackConnection
 
 
 def rm(
@@ -28,23 +30,29 @@ def rm(
     ] = False,
     json: option.Json = False,
 ) -> None:
-    """Archive ended runs: hide them, and delete them after a day. `restore` brings one back until then."""
+    """Archive ended runs or groups: hide them, and delete them after a day. `restore` brings one back until then."""
     with open_stack() as stack:
-        views = [find_run(stack, run) for run in runs]
-        reports = [reading.deletion(stack, view.run_id) for view in views]
+        views = [find_run_or_group(stack, run) for run in runs]
+        reports = [_deletion(stack, view) for view in views]
         if now and not yes:
             _ask(views, reports)
-        gone = []
+        gone: list[light.Light] = []
         for view, report in zip(views, reports, strict=True):
+            # one by one: should a later one be refused, it is known what is gone
+            if isinstance(view, light.GroupFields):
+                gone.append(reading.delete_group(stack, view.group_id, now=now, force=force))
+                if not json:
+                    say(_gone_text(view.group_id, now))
+                continue
             gone.append(reading.delete(stack, view.run_id, now=now, force=force))
-            if not json:  # one by one: should a later one be refused, it is known what is gone
+            if not json and report is not None:
                 say(deleted_text(stack, report) if now else archived_text(report))
     if json:
         emit(gone)
 
 
 def restore(runs: option.Runs, json: option.Json = False) -> None:
-    """Restore deleted runs. `./mosaic ps --deleted` lists them. A backup is restored by `./mosaic backup restore`."""
+    """Restore deleted runs, or a deleted group by its id. `./mosaic ps --deleted` lists runs. A backup is restored by `./mosaic backup restore`."""
     from zipfile import is_zipfile
 
     for run in runs:
@@ -54,13 +62,15 @@ def restore(runs: option.Runs, json: option.Json = False) -> None:
                 "root."
             )
     with open_stack() as stack:
-        ids = [find_run(stack, run, Among.PUT_AWAY).run_id for run in runs]
-        views = [reading.restore(stack, run_id) for run_id in ids]
+        groups = [one for one in runs if is_group_id(one)]
+        ids = [find_run(stack, run, Among.PUT_AWAY).run_id for run in runs if not is_group_id(run)]
+        views: list[light.Light] = [reading.restore(stack, run_id) for run_id in ids]
+        views += [reading.restore_group(stack, f"g{one[1:].upper()}") for one in groups]
     if json:
         emit(views)
         return
-    for view in views:
-        say(f"{view.run_id} is back.")
+    for name in (*ids, *groups):
+        say(f"{name} is back.")
 
 
 def tag(
@@ -118,14 +128,43 @@ def note(
         say(f"{view.run_id} has no note.")
 
 
-def _ask(views: list[light.RunFields], reports: list[light.DeletionFields]) -> None:
+def _deletion(
+    stack: StackConnection, view: light.RunFields | light.GroupFields
+) -> light.DeletionFields | None:
+    """What the deletion of a run frees; None for a group, of which that takes long to say."""
+    if isinstance(view, light.GroupFields):
+        return None
+    return reading.deletion(stack, view.run_id)
+
+
+def _gone_text(group_id: str, now: bool) -> str:
+    if now:
+        return f"The runs of {group_id} are being deleted, with files and events."
+    return f"{group_id} is archived. `./mosaic restore {group_id}` brings it back within a day."
+
+
+def _ask(
+    views: list[light.RunFields | light.GroupFields],
+    reports: list[light.DeletionFields | None],
+) -> None:
     """Deleting for good is asked for on a terminal; a script has said what it wants."""
     if not sys.stdin.isatty():
         return
     lines = "".join(
-        f"\n  {view.run_id}  {one_line(view.name)}  {bytes_text(report)}"
-        + "".join(f"\n    ! {reason}" for reason in report.against)
+        f"\n  {_id_and_name(view)}" + _about(report)
         for view, report in zip(views, reports, strict=True)
     )
-    say(f"{plural(len(views), 'run')} will be deleted for good, with files and events:{lines}")
+    count = sum(len(one.run_ids) if isinstance(one, light.GroupFields) else 1 for one in views)
+    say(f"{plural(count, 'run')} will be deleted for good, with files and events:{lines}")
     typer.confirm("Go on?", abort=True, err=True)
+
+
+def _id_and_name(view: light.RunFields | light.GroupFields) -> str:
+    run_id = view.group_id if isinstance(view, light.GroupFields) else view.run_id
+    return f"{run_id}  {one_line(view.name)}"
+
+
+def _about(report: light.DeletionFields | None) -> str:
+    if report is None:
+        return ""
+    return f"  {bytes_text(report)}" + "".join(f"\n    ! {reason}" for reason in report.against)

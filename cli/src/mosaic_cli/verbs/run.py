@@ -9,7 +9,7 @@ from rich.text import Text
 from mosaic_cli import option
 from mosaic_cli.errors import ValueRefused
 from mosaic_cli.exit_code import ExitCode
-from mosaic_cli.output import emit, out, plain
+from mosaic_cli.output import emit, err, out, plain, say
 from mosaic_cli.reference import nearest_hint
 from mosaic_cli.spec_options import Algorithm, Environment, SpecFile, SpecOptions, Worker
 from mosaic_cli.target import open_client
@@ -17,7 +17,10 @@ from mosaic_cli.verbs.following import accompany
 from mosaic_cli.wording import LEVEL_STYLE
 
 if TYPE_CHECKING:
+    from mosaic_cli.run_axes import RunAxes
+    from mosaic_client import Client
     from mosaic_contracts.preflight import PreflightReport
+    from mosaic_contracts.spec import RunSpec
     from mosaic_contracts.worker import CheckReport
 
 NOTHING_STARTED = "Nothing was started."
@@ -46,22 +49,83 @@ def run(
 ) -> None:
     """Start a run and follow it: WORKER ALGORITHM ENVIRONMENT, or -f SPEC.yaml with further options.
 
+    Several seeds, environments or values of parameters start a group: one run for each combination, all or none.
     Ctrl-C detaches: the run goes on, and the exit code is 0.
     """
     from mosaic_cli.spec_source import make_spec, spec_fields
 
-    fields = spec_fields(file, worker, algorithm, environment, options)
+    axes = options.axes()
+    environments = _environments(environment)
+    first = environments[0] if environments else environment
+    fields = spec_fields(file, worker, algorithm, first, options, axes)
     with open_client() as client:
+        if axes.texts:
+            described = client.worker(str(fields["worker"])).description
+            axes = axes.with_texts(described, str(fields["algorithm"]))
+            fields = spec_fields(file, worker, algorithm, first, options, axes)
         if from_rl_zoo is not None:
             from mosaic_cli.rl_zoo import with_zoo, zoo_entry
 
             fields = with_zoo(fields, zoo_entry(client, from_rl_zoo, fields))
         spec = make_spec(client, fields)
+        if not axes.is_one or len(environments) > 1:
+            _run_group(client, spec, axes, environments, dry_run, detach, json)
+            return
         report = client.check(spec)
         if dry_run:
             _check(report, json)
         _refuse_blocked(report)
         accompany(client, client.submit(spec), detach, json)
+
+
+def _environments(text: str | None) -> list[str]:
+    """Several environments, separated by commas; empty: none or one was named."""
+    names = [name.strip() for name in (text or "").split(",")]
+    return [name for name in names if name] if len(names) > 1 else []
+
+
+def _run_group(
+    client: "Client",
+    spec: "RunSpec",
+    axes: "RunAxes",
+    environments: list[str],
+    dry_run: bool,
+    detach: bool,
+    json: bool,
+) -> None:
+    from pydantic import ValidationError
+
+    from mosaic_cli.grouping import follow_group, print_names, print_plan
+    from mosaic_contracts.fault import fault_text
+    from mosaic_contracts.groups import GroupSpec
+
+    run = spec.model_dump(mode="json", exclude_unset=True)
+    try:
+        group = GroupSpec(
+            run={name: value for name, value in run.items() if name != "name"},
+            seeds=axes.seeds if len(axes.seeds) > 1 else [],
+            environments=environments,
+            parameters=axes.parameters,
+            name=spec.name,
+        )
+    except ValidationError as error:
+        words = "; ".join(fault_text(found) for found in error.errors())
+        raise ValueRefused(f"These runs cannot be started: {words}.") from error
+    plan = client.check_group(group)
+    if dry_run and json:
+        emit(plan)
+        raise typer.Exit(ExitCode.DONE if plan.ok else ExitCode.RUN_FAILED)
+    print_plan(plan)
+    if dry_run:
+        print_names(plan)
+        say(NOTHING_STARTED)
+        return
+    view = client.start_group(group)
+    if not detach:
+        follow_group(client, view, json)
+    emit(view) if json else out.print(view.group_id)
+    if err.is_terminal:
+        say(f"  ./mosaic ps --group {view.group_id}   how its runs are")
 
 
 def check(

@@ -15,6 +15,13 @@ from rich.text import Text
 from mosaic_cli import option, stopping
 from mosaic_cli.errors import ValueRefused
 from mosaic_cli.exit_code import ExitCode, code_of_state
+from mosaic_cli.grouping import (
+    counts_text,
+    find_group,
+    find_run_or_group,
+    progress_text,
+    state_of,
+)
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.reference import find_run, no_runs_text
 from mosaic_cli.searching import marking, search_of
@@ -27,15 +34,19 @@ from mosaic_cli.wording import (
     STATE_STYLE,
     age,
     best_text,
+    number,
     one_line,
+    plural,
     run_duration,
     short_ids,
     steps_text,
 )
 from mosaic_client import light, reading
 from mosaic_client.call import QueryValue
+from mosaic_client.errors import StackUnavailable
 from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts.choices import RunKind
+from mosaic_contracts.group_words import GroupKind
 from mosaic_contracts.run_names import distinct_names
 from mosaic_contracts.states import RunState
 from mosaic_contracts.tracking_words import TRACKING_RUN, TRACKING_UPLOAD
@@ -105,6 +116,16 @@ class Filters:
     trials: Annotated[
         bool, typer.Option("--trials", help="List the runs of trials of sweeps, too.")
     ] = False
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GROUP",
+            help="Only runs of this group or sweep: id, beginning of it, name, or `last`.",
+        ),
+    ] = None
+    flat: Annotated[bool, typer.Option("--flat", help="List the runs of groups one by one.")] = (
+        False
+    )
     deleted: Annotated[
         bool, typer.Option("--deleted", help="List deleted runs instead of the others.")
     ] = False
@@ -120,6 +141,7 @@ class Filters:
             "tag": self.tag,
             "text": self.text,
             "parent": find_run(stack, self.parent).run_id if self.parent else None,
+            "group": find_group(stack, self.group).group_id if self.group else None,
             "deleted": self.deleted,
         }
         return {name: value for name, value in found.items() if value}
@@ -127,7 +149,7 @@ class Filters:
     @property
     def hides_trials(self) -> bool:
         """Whether runs of trials are left out: there are many of them, and their sweep is listed."""
-        return not self.trials and self.parent is None
+        return not self.trials and self.parent is None and self.group is None
 
 
 def ps(
@@ -160,6 +182,11 @@ def ps(
         order = "asc" if ascending else "desc"
         page = min(limit + 1, reading.PAGE)  # one more than is shown: are there more?
         shown = {**chosen, "trials": False} if filters.hides_trials else chosen
+        # who looks for runs, sorts them or reads JSON gets runs; else a group is one row
+        folds = not (chosen or filters.flat or json or ascending) and sort is SortKey.CREATED
+        groups = _groups(stack, limit) if folds else []
+        if groups:
+            shown["members"] = False
         asked = reading.each_run(stack, page=page, sort=sort.value, order=order, **shown)
         found = list(islice(asked, min(limit, sys.maxsize - 1) + 1))
         now = stack.now()
@@ -167,20 +194,50 @@ def ps(
     if json:
         emit(runs)
         return
+    if groups:
+        rows = _newest([*found, *groups])
+        out.print(runs_table(rows[:limit], now))
+        _say_more(len(rows), limit, [row for row in rows if isinstance(row, light.RunFields)])
+        say("A group is one row; `--group GROUP` lists its runs, `--flat` those of all groups.")
+        return
     if not runs:
         say(_NO_MATCH if chosen else no_runs_text())
         return
     out.print(runs_table(runs, now))
     if common := _in_common(runs):
         say(common)
-    if any(run.summary and run.summary.is_sample for run in runs):
-        say(SAMPLE_NOTE)
+    _say_more(len(found), limit, runs)
     if filters.hides_trials and any(run.spec.kind == RunKind.SWEEP for run in runs):
         say("Runs of trials are left out; `--trials` or `--parent SWEEP` lists them.")
+
+
+def _say_more(found: int, limit: int, runs: Sequence[light.RunFields]) -> None:
+    if any(run.summary and run.summary.is_sample for run in runs):
+        say(SAMPLE_NOTE)
     if any(run.stale for run in runs):
         say(STALE_NOTE)
-    if len(found) > limit:
+    if found > limit:
         say(f"The first {limit}; more with --limit.")
+
+
+def _groups(stack: StackConnection, limit: int) -> list[light.GroupFields]:
+    """The newest groups; a sweep is a run of the list already. None while the scheduler does not answer."""
+    groups = (one for one in reading.each_group(stack) if one.kind is GroupKind.GROUP)
+    try:
+        return list(islice(groups, limit + 1))
+    except StackUnavailable:  # the list itself says that it may be old
+        return []
+
+
+def _newest(
+    rows: "Sequence[light.RunFields | light.GroupFields]",
+) -> "list[light.RunFields | light.GroupFields]":
+    """Runs and groups, newest first, by the ULIDs in their ids."""
+    return sorted(rows, key=lambda row: _id_of(row).removeprefix("g"), reverse=True)
+
+
+def _id_of(row: "AnyRun | light.GroupFields") -> str:
+    return row.group_id if isinstance(row, light.GroupFields) else row.run_id
 
 
 def show(run: option.Run, json: option.Json = False) -> None:
@@ -266,7 +323,7 @@ def stop(
     wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait until it has ended.")] = False,
     json: option.Json = False,
 ) -> None:
-    """Ask a run to stop at its next safe point. A run that has ended is not changed.
+    """Ask a run, or all runs of a group, to stop at the next safe point. What has ended is not changed.
 
     With --all every run of the stack is stopped and waited for; exit code 6 when one did not end in time.
     """
@@ -276,7 +333,10 @@ def stop(
         _stop_all(json)
         return
     with open_stack() as stack:
-        view = find_run(stack, run)
+        view = find_run_or_group(stack, run)
+        if isinstance(view, light.GroupFields):
+            _stop_group(stack, view, wait, json)
+            return
         had_ended = view.state.is_final
         if not had_ended:
             view = reading.stop(stack, view.run_id)
@@ -293,6 +353,28 @@ def stop(
         say(f"{view.run_id} is asked to stop; it has {view.spec.grace_s:.0f} s for that.")
     if wait and view.state not in (RunState.CANCELLED, RunState.SUCCEEDED):
         raise typer.Exit(code_of_state(view.state) or ExitCode.DONE)
+
+
+def _stop_group(stack: StackConnection, group: light.GroupFields, wait: bool, json: bool) -> None:
+    live = group.live
+    if live:
+        group = reading.stop_group(stack, group.group_id)
+    if wait and live:
+        mine = set(group.run_ids)
+        left = stopping.stop_all(
+            stack, [run for run in stopping.live_runs(stack) if run.run_id in mine]
+        )
+        group = reading.group(stack, group.group_id)
+        if left:
+            raise typer.Exit(ExitCode.NOT_NOW)
+    if json:
+        emit(group)
+    elif live:
+        say(
+            f"{plural(live, 'run')} of {group.group_id} {'are' if live > 1 else 'is'} asked to stop."
+        )
+    else:
+        say(f"{group.group_id} had ended already: {counts_text(group)}.")
 
 
 def _stop_all(json: bool) -> None:
@@ -317,30 +399,49 @@ def _wait_for(run_id: str) -> None:
         follow_run(client, client.run(run_id), err, cursor=None)
 
 
-def runs_table(runs: Sequence["AnyRun"], now: datetime) -> Table:
-    """Runs, one a row, with ids as short as they may be typed."""
+def runs_table(rows: "Sequence[AnyRun | light.GroupFields]", now: datetime) -> Table:
+    """Runs and groups, one a row, with ids as short as they may be typed."""
     table = Table(box=None, pad_edge=False)
     table.add_column("RUN", no_wrap=True)
     table.add_column("WHAT", overflow="ellipsis", no_wrap=True)
     table.add_column("STATE", no_wrap=True)
     for heading in ("STEPS", "BEST", "TOOK", "BEGAN"):
         table.add_column(heading, justify="right", no_wrap=True)
+    runs = [row for row in rows if not isinstance(row, light.GroupFields)]
     tagged = any(run.tags for run in runs)
     if tagged:
         table.add_column("TAGS", overflow="ellipsis", no_wrap=True)
-    ids = short_ids([run.run_id for run in runs])
-    for run, short, name in zip(runs, ids, distinct_names(runs), strict=True):
+    named = dict(zip([run.run_id for run in runs], distinct_names(runs), strict=True))
+    ids = short_ids([_id_of(row) for row in rows])
+    for row, short in zip(rows, ids, strict=True):
+        if isinstance(row, light.GroupFields):
+            table.add_row(short, *_group_cells(row, now))
+            continue
         table.add_row(
             short,
-            Text(one_line(name)),
-            _state(run),
-            steps_text(run),
-            best_text(run),
-            run_duration(run),
-            age(run.created_at, now),
-            *([Text(", ".join(run.tags))] if tagged else []),
+            Text(one_line(named[row.run_id])),
+            _state(row),
+            steps_text(row),
+            best_text(row),
+            run_duration(row),
+            age(row.created_at, now),
+            *([Text(", ".join(row.tags))] if tagged else []),
         )
     return table
+
+
+def _group_cells(group: light.GroupFields, now: datetime) -> list[Text | str]:
+    state = state_of(group)
+    words = f"{state.value} {progress_text(group)}"
+    best = number(group.best_return, 1)
+    return [
+        Text(f"group {one_line(group.name)}"),
+        Text(words, STATE_STYLE[state]),
+        "",
+        best,
+        "",
+        age(group.created_at, now),
+    ]
 
 
 def _in_common(runs: Sequence["AnyRun"]) -> str:

@@ -24,6 +24,7 @@ from mosaic_client import live_async
 from mosaic_client.call import Call
 from mosaic_client.calls import checkpoints as checkpoint_calls
 from mosaic_client.calls import dashboards as dashboard_calls
+from mosaic_client.calls import groups as group_calls
 from mosaic_client.calls import replays as replay_calls
 from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
@@ -165,6 +166,15 @@ class AsyncClient:
     replay = sent(replay_calls.replay)
     replays = sent(replay_calls.replays)
     episode_frames = sent(replay_calls.episode_frames)
+
+    start_group = sent(group_calls.start_group)
+    check_group = sent(group_calls.check_group)
+    groups = sent(group_calls.groups)
+    group = sent(group_calls.group)
+    stop_group = sent(group_calls.stop_group)
+    retry_group = sent(group_calls.retry_group)
+    delete_group = sent(group_calls.delete_group)
+    restore_group = sent(group_calls.restore_group)
 
     start_sweep = sent(sweep_calls.start_sweep)
     check_sweep = sent(sweep_calls.check_sweep)

@@ -16,6 +16,7 @@ from mosaic_contracts.checkpoint_words import CheckpointMark, CheckpointState
 from mosaic_contracts.choices import RunKind
 from mosaic_contracts.compat import Self
 from mosaic_contracts.figures import steps_done, steps_in_all
+from mosaic_contracts.group_words import FAILED_STATES, GroupKind
 from mosaic_contracts.manifest_words import FileState, FileType, LinkKind
 from mosaic_contracts.states import EndCause, RunState
 
@@ -164,6 +165,43 @@ class RunFields(Light):
     def total_steps(self) -> int | None:
         """Environment steps in all; None if unknown."""
         return steps_in_all(self.progress, self.spec.steps)
+
+
+class GroupFields(Light):
+    """As in `mosaic_contracts.groups.GroupView`."""
+
+    group_id: str
+    kind: GroupKind
+    name: str
+    created_at: datetime
+    algorithm: str
+    environments: list[str]
+    total: int | None
+    counts: dict[RunState, int] = {}
+    run_ids: list[str] = []
+    deleted: bool = False
+    best_return: float | None = None
+    mean_return: float | None = None
+
+    @property
+    def done(self) -> int:
+        """Number of runs that succeeded."""
+        return self.counts.get(RunState.SUCCEEDED, 0)
+
+    @property
+    def failed(self) -> int:
+        """Number of runs that failed, crashed, timed out or were interrupted."""
+        return sum(self.counts.get(state, 0) for state in FAILED_STATES)
+
+    @property
+    def stopped(self) -> int:
+        """Number of runs that a user stopped."""
+        return self.counts.get(RunState.CANCELLED, 0)
+
+    @property
+    def live(self) -> int:
+        """Number of runs that have not ended."""
+        return sum(number for state, number in self.counts.items() if not state.is_final)
 
 
 class EpisodeFields(Light):

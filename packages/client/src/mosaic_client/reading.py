@@ -107,6 +107,56 @@ def restore(stack: StackConnection, run_id: str) -> light.RunFields:
     return stack.send(Call.of(http_api.RESTORE, run_id, read=light.RunFields.read_answer))
 
 
+def each_group(stack: StackConnection, *, page: int = PAGE) -> Iterator[light.GroupFields]:
+    """All groups and sweeps that are not archived, newest first, page by page."""
+    cursor: str | None = None
+    while True:
+        asked = query_of(cursor=cursor, limit=page)
+        groups, cursor = stack.send(Call.of(http_api.GROUPS, read=_group_page, query=asked))
+        yield from groups
+        if cursor is None:
+            return
+
+
+def group(stack: StackConnection, group_id: str) -> light.GroupFields:
+    """Return one group, also an archived one."""
+    return _of_group(stack, http_api.GROUP, group_id)
+
+
+def stop_group(stack: StackConnection, group_id: str) -> light.GroupFields:
+    """Ask the runs of a group to stop."""
+    return _of_group(stack, http_api.STOP_GROUP, group_id)
+
+
+def retry_group(
+    stack: StackConnection, group_id: str, *, cancelled: bool = False
+) -> light.GroupFields:
+    """Start again what failed in a group."""
+    body = json.dumps({"cancelled": cancelled}).encode()
+    return _of_group(stack, http_api.RETRY_GROUP, group_id, body=body)
+
+
+def delete_group(
+    stack: StackConnection, group_id: str, *, now: bool = False, force: bool = False
+) -> light.GroupFields:
+    """Archive the runs of a group, or delete them at once."""
+    query = query_of(now=True if now else None, force=True if force else None)
+    return _of_group(stack, http_api.DELETE_GROUP, group_id, query=query)
+
+
+def restore_group(stack: StackConnection, group_id: str) -> light.GroupFields:
+    """Restore the archived runs of a group."""
+    return _of_group(stack, http_api.RESTORE_GROUP, group_id)
+
+
+def config(stack: StackConnection, run_id: str) -> dict[str, Any]:
+    """What the newest attempt of a run recorded of its configuration; empty: it has recorded nothing yet."""
+    found: dict[str, Any] = {}
+    for event in each_event(stack, run_id, ["config"]):
+        found = event["data"]
+    return found
+
+
 def manifest(stack: StackConnection, run_id: str) -> light.ManifestFields:
     """Return all that a run has."""
     return stack.send(Call.of(http_api.MANIFEST, run_id, read=light.ManifestFields.read_answer))
@@ -212,6 +262,23 @@ def _read_list(
     return stack.send(Call.of(operation, run_id, read=read))
 
 
+def _of_group(
+    stack: StackConnection,
+    operation: Operation[Any],
+    group_id: str,
+    *,
+    query: Query | None = None,
+    body: bytes | None = None,
+) -> light.GroupFields:
+    read = light.GroupFields.read_answer
+    return stack.send(Call.of(operation, group_id, read=read, query=query or {}, body=body))
+
+
+class _GroupPage(msgspec.Struct):
+    groups: list[msgspec.Raw]
+    next_cursor: str | None = None
+
+
 class _RunPage(msgspec.Struct):
     runs: list[msgspec.Raw]
     next_cursor: str | None = None
@@ -231,6 +298,11 @@ class _EventPage(msgspec.Struct):
 class _EpisodePage(msgspec.Struct):
     episodes: list[msgspec.Raw]
     next_cursor: str | None = None
+
+
+def _group_page(answer: HttpAnswer) -> tuple[list[light.GroupFields], str | None]:
+    page = msgspec.json.decode(answer.content, type=_GroupPage)
+    return _each(light.GroupFields, page.groups), page.next_cursor
 
 
 def _run_page(answer: HttpAnswer) -> tuple[list[light.RunFields], str | None]:

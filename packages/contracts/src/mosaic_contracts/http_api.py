@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mosaic_contracts.deletion import DeletionReport
     from mosaic_contracts.frames import EpisodeFrames
     from mosaic_contracts.gpus import GpuReport
+    from mosaic_contracts.groups import GroupPlan, GroupView
     from mosaic_contracts.machine import MachineHistory
     from mosaic_contracts.manifest import RunManifest
     from mosaic_contracts.preflight import PreflightReport
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
         RunPage,
         RunView,
     )
-    from mosaic_contracts.services import WorkerEntries, WorkerEntry
+    from mosaic_contracts.services import GroupViews, WorkerEntries, WorkerEntry
     from mosaic_contracts.spec import RunSpec
     from mosaic_contracts.stack import StackStatus
     from mosaic_contracts.storage_reports import (
@@ -145,6 +146,7 @@ def _model(name: str) -> Any:
 
 _RUN = PREFIX + "/runs/{run_id}"
 _SWEEP = PREFIX + "/sweeps/{run_id}"
+_GROUP = PREFIX + "/groups/{group_id}"
 
 READY: Operation[Any] = Operation("GET", "/readyz", form="objects")
 HEALTH: Operation[Any] = Operation("GET", "/healthz", form="objects")
@@ -250,6 +252,34 @@ DASHBOARDS: Operation[list[DashboardEntry]] = Operation(
 )
 DASHBOARD: Operation[DashboardEntry] = Operation(
     "GET", PREFIX + "/tensorboards/{run_id}", "runs.DashboardEntry"
+)
+START_GROUP: Operation[GroupView] = Operation(
+    "POST",
+    f"{PREFIX}/groups",
+    "groups.GroupView",
+    body="groups.GroupSpec",
+    takes_key=True,
+    is_slow=True,
+)
+CHECK_GROUP: Operation[GroupPlan] = Operation(
+    "POST",
+    f"{PREFIX}/groups/check",
+    "groups.GroupPlan",
+    body="groups.GroupSpec",
+    repeats=True,
+    is_slow=True,
+)
+GROUPS: Operation[GroupViews] = Operation("GET", f"{PREFIX}/groups", "services.GroupViews")
+GROUP: Operation[GroupView] = Operation("GET", _GROUP, "groups.GroupView")
+STOP_GROUP: Operation[GroupView] = Operation(
+    "POST", f"{_GROUP}/stop", "groups.GroupView", is_slow=True
+)
+RETRY_GROUP: Operation[GroupView] = Operation(
+    "POST", f"{_GROUP}/retry", "groups.GroupView", body="groups.GroupRetry", is_slow=True
+)
+DELETE_GROUP: Operation[GroupView] = Operation("DELETE", _GROUP, "groups.GroupView", is_slow=True)
+RESTORE_GROUP: Operation[GroupView] = Operation(
+    "POST", f"{_GROUP}/restore", "groups.GroupView", is_slow=True
 )
 START_SWEEP: Operation[RunView] = Operation(
     "POST",

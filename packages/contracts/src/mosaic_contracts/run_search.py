@@ -466,7 +466,7 @@ def _nearest(word: str, known: Collection[str]) -> str:
     if near:
         return f"Did you mean {near[0]}?"
     names = list(known)
-    more = ", ..." if len(names) > 12 else ""
+    more = " and more" if len(names) > 12 else ""
     return f"There are {', '.join(names[:12])}{more}."
 
 

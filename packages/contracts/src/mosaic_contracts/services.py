@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, SecretStr, field_serializer
 
+from mosaic_contracts.groups import GroupView
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import Problem
 from mosaic_contracts.runs import Progress, RunRecord, SourceMark
@@ -134,6 +135,55 @@ class SweepOrder(PeerModel):
     """True: the result is a CheckReport and nothing is started."""
     idempotency_key: str | None = None
     """As `SubmitRequest.idempotency_key`."""
+
+
+class GroupOrder(PeerModel):
+    """Start a group of runs: all of them, or none if one is refused."""
+
+    group: dict[str, Any]
+    """A GroupSpec, as `PatchRequest.patch`."""
+    dry_run: bool = False
+    """True: the result is a GroupPlan and nothing is started."""
+    idempotency_key: str | None = None
+    """As `SubmitRequest.idempotency_key`."""
+
+
+class GroupRequest(PeerModel):
+    """Names a group, or a sweep by the id of its run."""
+
+    group_id: str
+
+
+class GroupListRequest(PeerModel):
+    """Selects groups and sweeps, newest first."""
+
+    before: str | None = None
+    """Id of a run or a group. Only older groups are listed."""
+    limit: int = 100
+
+
+class GroupRetryOrder(GroupRequest):
+    """Start again what failed in a group."""
+
+    retry: dict[str, Any] = Field(default_factory=dict)
+    """A GroupRetry, as `PatchRequest.patch`."""
+
+
+class GroupDeleteRequest(GroupRequest):
+    """Archive or delete all runs of a group that has ended."""
+
+    now: bool = False
+    """As `DeleteRequest.now`."""
+    force: bool = False
+    """As `DeleteRequest.force`."""
+
+
+class GroupViews(PeerModel):
+    """Groups, newest first."""
+
+    groups: list[GroupView]
+    next_cursor: str | None = None
+    """`before` of the next page; None: there are no more."""
 
 
 class SweepResumption(RunRequest):

@@ -12,6 +12,7 @@ from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.archive_words import ARCHIVE_S
 from mosaic_contracts.deletion import DeletionReport
 from mosaic_contracts.gpus import GpuReport
+from mosaic_contracts.groups import GroupPlan, GroupView
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.manifest import FileReport
 from mosaic_contracts.preflight import PreflightReport
@@ -25,6 +26,12 @@ from mosaic_contracts.services import (
     DashboardOrder,
     DeleteRequest,
     ForkOrder,
+    GroupDeleteRequest,
+    GroupListRequest,
+    GroupOrder,
+    GroupRequest,
+    GroupRetryOrder,
+    GroupViews,
     ImportOrder,
     ListRequest,
     MachineRequest,
@@ -76,6 +83,8 @@ SPACE_S = 10.0
 """Time limit in seconds for the room that runs take in the store."""
 REPORT_S = 10.0
 """Time limit in seconds for a look at the files of a run."""
+GROUP_S = 30.0
+"""Time limit in seconds for a change of all runs of a group, of which there may be a thousand."""
 EPISODE_S = 30.0
 """Time limit in seconds for one page of an episode's events."""
 
@@ -139,6 +148,15 @@ CHECK_SWEEP = _scheduler("sweep", SweepOrder, CheckReport, SLOW_S)
 """`SweepOrder.dry_run` is set."""
 RESUME_SWEEP = _scheduler("resume_sweep", SweepResumption, RunRecord, SLOW_S)
 TRIAL = _scheduler("trial", TrialOrder, RunRecord, SLOW_S)
+GROUP = _scheduler("group", GroupOrder, GroupView, SLOW_S)
+CHECK_GROUP = _scheduler("group", GroupOrder, GroupPlan, SLOW_S)
+"""`GroupOrder.dry_run` is set."""
+GROUPS = _scheduler("groups", GroupListRequest, GroupViews)
+GET_GROUP = _scheduler("get_group", GroupRequest, GroupView)
+STOP_GROUP = _scheduler("stop_group", GroupRequest, GroupView, GROUP_S)
+RETRY_GROUP = _scheduler("retry_group", GroupRetryOrder, GroupView, SLOW_S)
+DELETE_GROUP = _scheduler("delete_group", GroupDeleteRequest, GroupView, GROUP_S)
+RESTORE_GROUP = _scheduler("restore_group", GroupRequest, GroupView, GROUP_S)
 SYNC = _scheduler("sync", SyncOrder, RunRecord, SLOW_S)
 PLAN_SYNC = _scheduler("sync", SyncOrder, SyncPlan, SLOW_S)
 """`SyncOrder.dry_run` is set."""
@@ -200,6 +218,7 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
         MACHINE,
         GPUS,
     ),
+    *(GROUP, CHECK_GROUP, GROUPS, GET_GROUP, STOP_GROUP, RETRY_GROUP, DELETE_GROUP, RESTORE_GROUP),
     *(SWEEP, CHECK_SWEEP, RESUME_SWEEP, TRIAL, SYNC, PLAN_SYNC),
     REPORT_FILES,
     *(STORAGE, PLAN_PRUNE, PRUNE, UNDO_PRUNE, STORAGE_PROFILES),

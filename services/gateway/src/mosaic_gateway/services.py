@@ -14,6 +14,7 @@ from mosaic_gateway.history import History
 from mosaic_gateway.live.frames import FrameHub
 from mosaic_gateway.live.hub import Hub
 from mosaic_gateway.manifests.service import Manifests
+from mosaic_gateway.runs.groups import Groups
 from mosaic_gateway.runs.known_runs import KnownRuns
 from mosaic_gateway.runs.last_known import LastKnown
 from mosaic_gateway.runs.rate import RateTracker
@@ -43,6 +44,7 @@ class Services:
     scheduler: SchedulerClient
     history: History
     runs: Runs
+    groups: Groups
     artifacts: Artifacts
     manifests: Manifests
     dashboards: Dashboards
@@ -109,6 +111,7 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
         scheduler=scheduler,
         history=history,
         runs=runs,
+        groups=Groups(scheduler, history),
         artifacts=artifacts,
         manifests=Manifests(scheduler, runs, history),
         dashboards=dashboards,

@@ -13,6 +13,7 @@ from mosaic_scheduler.admission.context import ContextSource
 from mosaic_scheduler.admission.copies import RunCopies
 from mosaic_scheduler.admission.dashboards import RunDashboards
 from mosaic_scheduler.admission.forks import RunForks
+from mosaic_scheduler.admission.groups import RunGroups
 from mosaic_scheduler.admission.past_sizes import PastSizes
 from mosaic_scheduler.admission.plays import RunPlays
 from mosaic_scheduler.admission.reach import ReachProbe
@@ -24,6 +25,7 @@ from mosaic_scheduler.admission.tracker_look import TrackerLooks
 from mosaic_scheduler.api.changes import RunChanges
 from mosaic_scheduler.api.deletion import RunDeletion
 from mosaic_scheduler.api.gpus import GpuReports
+from mosaic_scheduler.api.groups import GroupVerbs
 from mosaic_scheduler.api.queue import QueueMoves
 from mosaic_scheduler.api.runs import RunQueries
 from mosaic_scheduler.credentials.renewal import CredentialRenewal
@@ -219,18 +221,22 @@ class SchedulerApp:
         )
         self._imports = RunImports(home, store, self._catalogue, admission, views, announcer)
         sweeps = RunSweeps(store, admission, views)
+        queries = RunQueries(
+            settings,
+            database,
+            store,
+            self._reconciler,
+            dispatcher,
+            views,
+            self._broker_clock,
+            self._volumes,
+            profiles,
+        )
+        changes = RunChanges(store, views, announcer, profiles)
+        deletion = RunDeletion(database, store, views, announcer, self._purge, executor, bus)
+        groups = RunGroups(store, admission, durations, settings.cores)
         topics = (
-            RunQueries(
-                settings,
-                database,
-                store,
-                self._reconciler,
-                dispatcher,
-                views,
-                self._broker_clock,
-                self._volumes,
-                profiles,
-            ),
+            queries,
             admission,
             RunCopies(store, admission),
             RunPlays(store, self._catalogue, admission),
@@ -249,8 +255,10 @@ class SchedulerApp:
             RunResumes(home, store, self._catalogue, admission, sweeps),
             self._imports,
             RunArchives(home, settings.disk_reserve_bytes, store, bus, announcer, self._drain),
-            RunChanges(store, views, announcer, profiles),
-            RunDeletion(database, store, views, announcer, self._purge, executor, bus),
+            changes,
+            deletion,
+            groups,
+            GroupVerbs(store, groups, queries, deletion),
             QueueMoves(store, views, announcer, reconcile),
             GpuReports(self._gpu_watch, ledger, executor),
             SecretService(vault),

@@ -51,6 +51,39 @@ def run_needed(run_id: str, against: Sequence[str]) -> ProblemError:
     )
 
 
+def group_unknown(group_id: str) -> ProblemError:
+    """No group has this id."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.RUN_UNKNOWN,
+            title="There is no such group",
+            detail=f"No group and no sweep has the id {group_id!r}. `./mosaic ps` lists them.",
+        )
+    )
+
+
+def group_live(group_id: str, run_id: str, state: str) -> ProblemError:
+    """A group is archived as a whole."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.RUN_LIVE,
+            title="The group has not ended, so that it cannot be deleted",
+            detail=f"Its run {run_id} is {state}. Stop it first (`./mosaic stop {group_id}`), or wait for its end.",
+        )
+    )
+
+
+def not_a_group(sweep_id: str) -> ProblemError:
+    """A sweep tries failed trials again itself."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.REQUEST_INVALID,
+            title="A sweep is not started again by its failed runs",
+            detail=f"`./mosaic sweep resume {sweep_id}` goes on with the sweep and tries its failed trials again.",
+        )
+    )
+
+
 def run_not_queued(run_id: str, state: str) -> ProblemError:
     """Only a run that waits has a place in the queue."""
     return ProblemError(

@@ -142,6 +142,22 @@ CREATE TABLE kept_files (
 """
 """Files that retention moves to the trash, with how far each is (`retention.removals`); `name` is the path below the
 run's folder as the disk has it. And files that the user brought back, which stay."""
+GROUP_OF_RUN = (
+    "coalesce(json_extract(record, '$.group.group_id'),"
+    " iif(json_extract(record, '$.trial') IS NULL, NULL, json_extract(record, '$.spec.parent')))"
+)
+"""The group of a run, or the sweep whose trial it belongs to."""
+_GROUPS = f"""
+CREATE TABLE groups (
+    group_id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    spec TEXT NOT NULL,
+    places INTEGER NOT NULL,
+    created_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX runs_of_groups ON runs ({GROUP_OF_RUN});
+"""
+"""Kept as long as one of its runs is."""
 
 MIGRATIONS = (
     _FIRST,
@@ -155,5 +171,6 @@ MIGRATIONS = (
     _TRIAL_RUNS,
     _FILES_OF_RUNS,
     _REMOVED_FILES,
+    _GROUPS,
 )
 """Never change one that was released; append."""

@@ -14,6 +14,7 @@ from mosaic_gateway.api import (
     checkpoints,
     dashboards,
     files,
+    groups,
     replays,
     runs,
     secrets,
@@ -75,7 +76,18 @@ def create_app(services: Services, token: str, connections: Connections | None =
     app.include_router(stack.probes)
     api = APIRouter(prefix=PREFIX)
     runs_and_files = (
-        *(runs, replays, dashboards, sweeps, syncs, telemetry, files, checkpoints, archives),
+        *(
+            runs,
+            groups,
+            replays,
+            dashboards,
+            sweeps,
+            syncs,
+            telemetry,
+            files,
+            checkpoints,
+            archives,
+        ),
         storage,
     )
     for routes in (stack, *runs_and_files, secrets, tickets):

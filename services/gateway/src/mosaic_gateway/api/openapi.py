@@ -14,6 +14,7 @@ from mosaic_contracts.access import SecretValue, TicketRequest
 from mosaic_contracts.branches import ForkRequest
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
 from mosaic_contracts.dashboards import DashboardRequest
+from mosaic_contracts.groups import GroupRetry, GroupSpec
 from mosaic_contracts.problems import Problem
 from mosaic_contracts.replays import ReplayRequest
 from mosaic_contracts.spec import RunSpec
@@ -25,7 +26,7 @@ from mosaic_gateway.problem_reply import PROBLEM_TYPE
 BODIES = (
     *(RunSpec, RunPatch, QueuePatch, CloneRequest, PlayRequest, ForkRequest, ReplayRequest),
     *(DashboardRequest, SweepSpec, SweepStop, SweepResume, SyncRequest, SecretValue, TicketRequest),
-    *(PruneRequest, UndoRequest),
+    *(PruneRequest, UndoRequest, GroupSpec, GroupRetry),
 )
 _REF = "#/components/schemas/{model}"
 _FLOAT = {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}

@@ -13,7 +13,8 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field, StringConstraints
 
-from mosaic_contracts.ids import RunIdField, WorkerIdField, parse_run_id
+from mosaic_contracts.group_words import GROUP_ID_PATTERN
+from mosaic_contracts.ids import RUN_ID_PATTERN, RunIdField, WorkerIdField, parse_run_id
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.run_search import MAX_SEARCH
 from mosaic_contracts.services import ListRequest
@@ -66,7 +67,9 @@ class RunQuery(UserModel):
     """Part of name, id, note or tag, whatever its case."""
     q: Annotated[str, StringConstraints(max_length=MAX_SEARCH)] = ""
     """A search, e.g. `lr>=1e-3 best>400 state:failed tag:ablation -tag:old` (docs/search.md)."""
-    group: RunIdField | None = None
+    group: (
+        Annotated[str, StringConstraints(pattern=f"{GROUP_ID_PATTERN}|{RUN_ID_PATTERN}")] | None
+    ) = None
     """Only runs of this group or, of a sweep, of its trials."""
     members: bool = True
     """Whether runs of groups are listed, too; false: see `GET /groups` for them."""

@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mosaic_contracts.preflight import PlacementPlan, PreflightReport
-from mosaic_contracts.problems import ProblemCode, ProblemError
-from mosaic_contracts.runs import Progress, RunRecord, StoredSpec
+from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.runs import GroupPlace, Progress, RunRecord, StoredSpec
 from mosaic_contracts.services import SubmitRequest
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.states import RunState
-from mosaic_contracts.worker import CheckReport, WorkerDescription
+from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_scheduler import problem
-from mosaic_scheduler.admission.check import Check, from_problem, in_order, passed
+from mosaic_scheduler.admission.check import MAX_FINDINGS, Check, from_problem, in_order, passed
 from mosaic_scheduler.admission.checks import RUN_CHECKS
 from mosaic_scheduler.admission.context import (
     Context,
@@ -40,6 +40,7 @@ from mosaic_scheduler.admission.space import check_disk
 from mosaic_scheduler.admission.sweep_check import check_sweep
 from mosaic_scheduler.events.announcement import RunAnnouncer
 from mosaic_scheduler.executors.inputs import inputs_of
+from mosaic_scheduler.runs.groups import GroupRow
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.resumption import total_steps
 from mosaic_scheduler.runs.store import RunStore
@@ -92,12 +93,67 @@ class Admission:
         return None if run_id is None else self._views.view(await self._store.require(run_id))
 
     async def queue(
-        self, data: dict[str, Any], key: IdempotencyKey | None = None, trial: str | None = None
+        self,
+        data: dict[str, Any],
+        key: IdempotencyKey | None = None,
+        trial: str | None = None,
+        group: GroupPlace | None = None,
     ) -> RunRecord:
         """Check a spec and queue its run. Raises ProblemError with everything that speaks against it.
 
         `trial`: key of the run in the sweep that is its parent. Its worker was asked when the sweep was admitted.
+        `group`: the place in a group that the run takes over.
         """
+        record = await self._prepare(data, asks=trial is None)
+        return await self._insert(record.model_copy(update={"trial": trial, "group": group}), key)
+
+    async def prepare_all(self, data: Sequence[dict[str, Any]]) -> list[RunRecord]:
+        """Check several specs and make their records; nothing is queued yet.
+
+        A worker is asked once for each environment.
+
+        Raises:
+            ProblemError: everything that speaks against any of them.
+        """
+        records: list[RunRecord] = []
+        findings: dict[tuple[str, str], Finding] = {}
+        asked: set[Any] = set()
+        for one in data:
+            try:
+                records.append(await self._prepare(one, asks=one.get("environment") not in asked))
+            except ProblemError as error:
+                if not error.problem.fields:
+                    raise
+                for finding in findings_of(error.problem):
+                    findings[finding.where, finding.message] = finding
+            asked.add(one.get("environment"))
+            if len(findings) >= MAX_FINDINGS:
+                break
+        if findings:
+            raise problem.refused(list(findings.values()))
+        return records
+
+    async def insert_all(
+        self,
+        records: Sequence[RunRecord],
+        group: GroupRow | None = None,
+        key: IdempotencyKey | None = None,
+    ) -> str | None:
+        """Queue all of the runs at once. Return the id of the group that was made with `key` before."""
+        with_nonces = [(record, secrets.token_hex(16)) for record in records]
+        known = await self._store.insert_all(with_nonces, group, key)
+        if known is None:
+            for record in records:
+                await self._announcer.announce(record)
+            self._wake.set()
+        return known
+
+    async def gpu_count(self) -> int:
+        """Number of GPUs that runs can have."""
+        return (await self._source.gpu_stock()).count
+
+    async def _prepare(self, data: dict[str, Any], *, asks: bool) -> RunRecord:
+        """Check a spec and make its record. `asks`: whether its worker is asked where that may be needed."""
         spec, refusals = parse_spec(data)
         if spec is None:
             raise _refused(refusals)
@@ -107,13 +163,12 @@ class Admission:
         for check in _start_checks(context):
             if check.problem is not None:
                 raise check.problem
-        if trial is None:
+        if asks:
             await self._ask_worker(context)
         notes = notes_on_limits(context.spec, context.bounds)
         record = _new_record(self._ids.next(), context.spec, context.description, notes)
         lock = await asyncio.to_thread(lock_digest, context.worker)
-        update = {"worker_lock": lock, "trial": trial}
-        return await self._insert(record.model_copy(update=update), key)
+        return record.model_copy(update={"worker_lock": lock})
 
     async def queue_derived(
         self, spec: RunSpec, description: WorkerDescription, key: IdempotencyKey | None
@@ -243,6 +298,21 @@ def _start_checks(context: Context) -> list[Check]:
     """What a start needs in addition to a valid spec."""
     faults = [check for check in check_fields(context) if check.problem is not None]
     return [*check_parent(context), *faults, check_disk(context.disk, context.spec, context.need)]
+
+
+def findings_of(found: Problem) -> list[Finding]:
+    """The wrong fields of a refusal."""
+    return [
+        Finding(
+            level="blocking",
+            where=str(field.get("where", "")),
+            message=str(field.get("message", "")),
+            code=found.code,
+            nearest=field.get("nearest") or [],
+            offers=field.get("offers") or {},
+        )
+        for field in found.fields
+    ]
 
 
 def _refused(refusals: list[Check]) -> ProblemError:

@@ -187,6 +187,10 @@ class ContextSource:
         """Whether workers live in container images here."""
         return self._executor.name == "docker"
 
+    async def gpu_stock(self) -> GpuStock:
+        """The GPUs of this machine, as far as runs can have them."""
+        return await self._gpus.stock()
+
     async def gather(self, spec: RunSpec) -> Context:
         """Find the worker, complete the spec, and gather the rest. Raises ProblemError: the worker cannot be used."""
         worker = self._catalogue.find(spec.worker)

@@ -34,7 +34,7 @@ class RunCopies:
         record = await self._store.require(request.run_id)
         if not record.state.is_final:
             raise problem.run_live(record.run_id, record.state, "started again")
-        return await self._admission.queue(copied(record))
+        return await self._admission.queue(copied(record), group=record.group)
 
     async def clone(self, order: CloneOrder) -> RunRecord:
         """Start a run like this one, but for what is given."""

@@ -52,7 +52,7 @@ class RunResumes:
         worker = self._catalogue.find(record.spec.worker)
         description = await self._catalogue.describe(worker)
         spec = await asyncio.to_thread(self._spec, record, description)
-        return await self._admission.queue(spec)
+        return await self._admission.queue(spec, group=record.group)
 
     def _spec(self, record: RunRecord, description: WorkerDescription) -> dict[str, Any]:
         parameter = start_parameter(record.spec, description)

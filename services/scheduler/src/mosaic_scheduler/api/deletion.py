@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
@@ -72,6 +72,20 @@ class RunDeletion:
         changed = await self._change(request.run_id, work)
         self._purge.wake()
         return changed
+
+    async def delete_all(self, run_ids: Sequence[str], *, now: bool, force: bool) -> None:
+        """Archive or delete ended runs, all or none. What one of them needs of another is no reason against it."""
+        # Newest first: a run needs older ones only, and one that is archived needs nothing.
+        newest_first = sorted(run_ids, reverse=True)
+        work = partial(_archive, now=now, force=force)
+        for changed in await self._store.work_all(newest_first, work):
+            await self._announcer.announce(changed)
+        self._purge.wake()
+
+    async def restore_all(self, run_ids: Sequence[str]) -> None:
+        """Restore archived runs, all or none."""
+        for changed in await self._store.work_all(run_ids, _restore):
+            await self._announcer.announce(changed)
 
     async def restore(self, request: RunRequest) -> RunRecord:
         """Restore a run. A run that is not archived stays as it is."""

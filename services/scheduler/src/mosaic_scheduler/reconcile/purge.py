@@ -20,6 +20,7 @@ from mosaic_scheduler.database import Database, transaction
 from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.executors.protocol import Executor
 from mosaic_scheduler.reconcile.folder_size import bytes_by_kind
+from mosaic_scheduler.runs import groups
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.waiting import wait_up_to
@@ -176,3 +177,4 @@ def _forget(connection: sqlite3.Connection, run_id: str) -> None:
         connection.execute("DELETE FROM kept_files WHERE run_id = ?", (run_id,))
         # What is in the trash goes with the next look of retention.
         connection.execute("UPDATE removed_files SET expires_at = 0 WHERE run_id = ?", (run_id,))
+        groups.forget_empty(connection)

@@ -9,6 +9,7 @@ from typing import Any
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import BRIEF_PAGE, ListRequest, RunIds
 from mosaic_scheduler.runs.search_index import SearchIndex
+from mosaic_scheduler.schema import GROUP_OF_RUN
 
 _ONE_OF = {
     "states": "state",
@@ -30,11 +31,10 @@ _TAGS = (
     " EXCEPT SELECT value FROM json_each(record, '$.tags'))"
 )
 """The run has all the tags that were asked for."""
-_IN_GROUP = (
-    "(json_extract(record, '$.group.group_id') = {group} OR json_extract(record, '$.trial') IS NOT NULL"
-    " AND json_extract(record, '$.spec.parent') = {group})"
+_IN_NO_GROUP = (
+    "NOT EXISTS (SELECT 1 FROM groups WHERE group_id = json_extract(record, '$.group.group_id'))"
 )
-"""A sweep is the group of the runs of its trials."""
+"""A run that came from another stack may be the only one of its group: it is listed by itself."""
 _TEXT = (
     "(instr(folded(run_id), ?1) OR instr(folded(json_extract(record, '$.name')), ?1)"
     " OR instr(folded(json_extract(record, '$.note')), ?1)"
@@ -75,11 +75,10 @@ def selection(request: ListRequest, limit: int) -> RunSelection:
     if not request.trials:
         parts.append("json_extract(record, '$.trial') IS NULL")
     if not request.members:
-        parts.append("json_extract(record, '$.group') IS NULL")
+        parts.append(_IN_NO_GROUP)
     if request.group is not None:
         values.append(request.group)
-        place = f"?{len(values)}"
-        parts.append(_IN_GROUP.format(group=place))
+        parts.append(f"{GROUP_OF_RUN} = ?{len(values)}")
     if request.parent is not None:
         values.append(request.parent)
         parts.append(f"json_extract(record, '$.spec.parent') = ?{len(values)}")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from mosaic_contracts.gpus import GpuGrant
+from mosaic_contracts.groups import GroupView
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import RunIds
 from mosaic_scheduler import problem
@@ -13,7 +14,7 @@ from mosaic_scheduler.database import Database, transaction
 from mosaic_scheduler.errors import LeaseTaken, RunTransitionInvalid
 from mosaic_scheduler.executors.protocol import AttemptRef
 from mosaic_scheduler.gpus import lease
-from mosaic_scheduler.runs import file_reports, idempotency, outbox, selection, trials
+from mosaic_scheduler.runs import file_reports, groups, idempotency, outbox, selection, trials
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.outbox import RunFact
 from mosaic_scheduler.runs.parsed import ParsedRuns, StoredRun, select
@@ -75,6 +76,37 @@ class RunStore:
             select, "run_id = ? AND (purge_at IS NULL OR purge_at > ?)", (run_id, time.time())
         )
         return bool(rows)
+
+    async def insert_all(
+        self,
+        records: Sequence[tuple[RunRecord, str]],
+        group: groups.GroupRow | None,
+        key: IdempotencyKey | None,
+    ) -> str | None:
+        """Add the runs of a group, each with its nonce, all or none.
+
+        Return the id of the group that was made with `key` before: then nothing is added.
+
+        Raises:
+            IdempotencyKeyReused: the key was used for something else.
+        """
+        return await self._database.call(_insert_all, records, group, key)
+
+    async def group(self, group_id: str) -> GroupView | None:
+        """A group or a sweep as it is; None: there is none."""
+        return await self._database.call(groups.find, group_id)
+
+    async def groups(self, before: str | None, limit: int) -> tuple[list[GroupView], str | None]:
+        """Groups and sweeps, newest first, and where the next page begins."""
+        return await self._database.call(groups.page, before, limit)
+
+    async def runs_of_group(self, group_id: str) -> list[RunRecord]:
+        """The runs of a group that count: of each combination the newest."""
+        return await self._database.call(groups.newest_runs, group_id)
+
+    async def ids_of_group(self, group_id: str) -> list[str]:
+        """Ids of all runs of a group, also of those that were tried again."""
+        return await self._database.call(groups.all_runs, group_id)
 
     async def made_with(self, key: IdempotencyKey) -> str | None:
         """Id of the run that was made with `key`. Raises IdempotencyKeyReused as `insert` does."""
@@ -186,7 +218,16 @@ class RunStore:
         self, run_id: str, work: Callable[[sqlite3.Connection, RunRecord], RunRecord]
     ) -> RunRecord | None:
         """Change a run in one transaction: what `work` returns is written. None: there is no such run."""
-        return await self._database.call(_work, run_id, work)
+        found = await self._database.call(_work, [run_id], work)
+        return found[0] if found else None
+
+    async def work_all(
+        self,
+        run_ids: Sequence[str],
+        work: Callable[[sqlite3.Connection, RunRecord], RunRecord],
+    ) -> list[RunRecord]:
+        """Change several runs in one transaction, in this order: if `work` raises for one, none is changed."""
+        return await self._database.call(_work, run_ids, work)
 
 
 def _continued_by(connection: sqlite3.Connection, sweep: str) -> str | None:
@@ -219,14 +260,7 @@ def _insert(
             known = trials.claim(connection, record)
         if known is not None:
             return known
-        connection.execute(
-            "INSERT INTO runs (run_id, state, revision, pending, nonce, record, place)"
-            " VALUES (?, ?, ?, 0, ?, ?, (SELECT coalesce(max(place), 0) + 1 FROM runs))",
-            (record.run_id, record.state, record.revision, nonce, record.model_dump_json()),
-        )
-        outbox.append_facts(connection, record, facts)
-        outbox.append(connection, record)
-        file_reports.note_end(connection, record)
+        _insert_within(connection, record, nonce, facts)
     return None
 
 
@@ -248,6 +282,37 @@ def _insert_archived(
             ),
         )
         file_reports.note_end(connection, record)
+
+
+def _insert_all(
+    connection: sqlite3.Connection,
+    records: Sequence[tuple[RunRecord, str]],
+    group: groups.GroupRow | None,
+    key: IdempotencyKey | None,
+) -> str | None:
+    with transaction(connection):
+        if key is not None and group is not None:
+            known = idempotency.claim(connection, key, group.group_id)
+            if known is not None:
+                return known
+        if group is not None:
+            groups.insert(connection, group)
+        for record, nonce in records:
+            _insert_within(connection, record, nonce)
+    return None
+
+
+def _insert_within(
+    connection: sqlite3.Connection, record: RunRecord, nonce: str, facts: Sequence[RunFact] = ()
+) -> None:
+    connection.execute(
+        "INSERT INTO runs (run_id, state, revision, pending, nonce, record, place)"
+        " VALUES (?, ?, ?, 0, ?, ?, (SELECT coalesce(max(place), 0) + 1 FROM runs))",
+        (record.run_id, record.state, record.revision, nonce, record.model_dump_json()),
+    )
+    outbox.append_facts(connection, record, facts)
+    outbox.append(connection, record)
+    file_reports.note_end(connection, record)
 
 
 def _claim_key(connection: sqlite3.Connection, key: IdempotencyKey, run_id: str) -> None:
@@ -304,23 +369,25 @@ def _update_within(
 
 def _work(
     connection: sqlite3.Connection,
-    run_id: str,
+    run_ids: Sequence[str],
     work: Callable[[sqlite3.Connection, RunRecord], RunRecord],
-) -> RunRecord | None:
+) -> list[RunRecord]:
+    found: list[RunRecord] = []
     with transaction(connection):
-        rows = select(connection, "run_id = ?", (run_id,))
-        if not rows:
-            return None
-        old = rows[0].record
-        new = work(connection, old)
-        if new == old:
-            return old
-        new = new.model_copy(update={"revision": old.revision + 1})
-        connection.execute(
-            "UPDATE runs SET revision = ?, record = ? WHERE run_id = ?",
-            (new.revision, new.model_dump_json(), run_id),
-        )
-    return new
+        for run_id in run_ids:
+            rows = select(connection, "run_id = ?", (run_id,))
+            if not rows:
+                continue
+            old = rows[0].record
+            new = work(connection, old)
+            if new != old:
+                new = new.model_copy(update={"revision": old.revision + 1})
+                connection.execute(
+                    "UPDATE runs SET revision = ?, record = ? WHERE run_id = ?",
+                    (new.revision, new.model_dump_json(), run_id),
+                )
+            found.append(new)
+    return found
 
 
 def _drained(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
