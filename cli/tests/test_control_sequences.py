@@ -97,6 +97,19 @@ PLAN = {
 }
 AT = "2026-01-01T00:00:00Z"
 KIND_USE = {"kind": FREE, "files": 1, "bytes": 1, "allowed": 2}
+GROUP = {
+    "group_id": f"g{RUN_ID}",
+    "kind": "group",
+    "name": FREE,
+    "created_at": AT,
+    "worker": FREE,
+    "algorithm": FREE,
+    "environments": [FREE],
+    "total": 2,
+    "counts": {"failed": 2},
+    "run_ids": [RUN_ID],
+}
+GROUP_PLAN = {"ok": True, "runs": 2, "expected_s": 9.0, "name": FREE, "names": [FREE, FREE]}
 STORAGE = {
     "volumes": [
         {
@@ -198,6 +211,8 @@ def hostile(answers: Answers) -> Answers:
         "/api/v1/machine": {"interval_s": 1, "samples": [SAMPLE], "gpu_note": FREE},
         "/api/v1/secrets": {"secrets": [{"name": "A", "updated_at": "2026-01-01T00:00:00Z"}]},
         "/api/v1/storage": STORAGE,
+        "/api/v1/groups": {"groups": [GROUP]},
+        "/api/v1/groups/check": GROUP_PLAN,
         "/api/v1/storage/plan": PRUNE_PLAN,
         "/api/v1/storage/prune": {"files": 1, "bytes_by_kind": {FREE: 1}, "kept": KEPT},
         "/api/v1/storage/undo": {"files": 1, "refused": [FREE]},
@@ -208,7 +223,7 @@ def hostile(answers: Answers) -> Answers:
 
 
 LINES_OF_VERBS = [
-    ("ps",), ("show", "last"), ("status",), ("stop", "last"), ("queue",), ("queue", "hold", RUN_ID),
+    ("ps",), ("ps", "--flat"), ("run", "cleanrl", "a", "X", "--seed", "1-2", "--dry-run"), ("show", "last"), ("status",), ("stop", "last"), ("queue",), ("queue", "hold", RUN_ID),
     ("events", "last"), ("episodes", "last"), ("metrics", "last"), ("metrics", "last", FREE), ("metrics", "last", EVIL),
     ("artifacts", "last"), ("download", "last", EVIL), ("link", "last", "x"), ("tag", "last"), ("note", "last"),
     ("rm", "last"), ("resume", "last"), ("restore", RUN_ID), ("retry", "last", "-d"), ("clone", "last", "-d"),
@@ -294,6 +309,7 @@ def test_on_a_terminal_only_colours_are_sent(hostile: Answers) -> None:
 def test_a_line_break_in_a_name_makes_no_line(hostile: Answers, mosaic: Mosaic) -> None:
     """A name in several lines stands in one, so that it cannot look like a row or a message of ours."""
     spec = RUN["spec"] | {"name": "mine\n01KAAAAAAA  ppo X  succeeded"}
-    hostile["/api/v1/runs"] = {"runs": [RUN | {"spec": spec}]}
+    hostile["/api/v1/runs"] = {"runs": [RUN | {"name": spec["name"], "spec": spec}]}
+    hostile["/api/v1/groups"] = {"groups": [GROUP | {"name": spec["name"]}]}
     _, out, _ = mosaic("ps")
-    assert len(out.splitlines()) == 2
+    assert len(out.splitlines()) == 3

@@ -248,7 +248,7 @@ WORDS: dict[str, Words] = {
         endless=True,
     ),
     "restore": Words(
-        "Restore deleted runs, or a deleted group by its id. `./mosaic ps --deleted` lists runs. A backup is restored by `./mosaic backup restore`.",
+        "Restore deleted runs, or a deleted group by its id. `./mosaic ps --deleted` lists runs.",
         options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
         endless=True,

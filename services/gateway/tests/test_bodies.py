@@ -23,7 +23,7 @@ async def operations(gateway: Any) -> list[tuple[str, str]]:
     ]
     assert len(found) >= 9
     return [
-        (method, path.replace("{run_id}", RUN_ID).replace("{name}", "key"))
+        (method, path.format(run_id=RUN_ID, group_id=f"g{RUN_ID}", name="key"))
         for method, path in found
     ]
 

@@ -18,14 +18,14 @@ def retry(
     run: option.Run,
     stopped: Annotated[
         bool,
-        typer.Option("--stopped", help="Of a group, start also those again that were stopped."),
+        typer.Option("--stopped", help="With a group: start those again, too, that were stopped."),
     ] = False,
     detach: option.Detach = False,
     json: option.Json = False,
 ) -> None:
     """Start a new run with the spec of an earlier one, which becomes its parent, and follow it.
 
-    Of a group, every run that failed is started again.
+    With a group, every run that failed is started again.
     """
     from mosaic_cli.grouping import find_run_or_group, follow_group
 

@@ -52,7 +52,10 @@ def rm(
 
 
 def restore(runs: option.Runs, json: option.Json = False) -> None:
-    """Restore deleted runs, or a deleted group by its id. `./mosaic ps --deleted` lists runs. A backup is restored by `./mosaic backup restore`."""
+    """Restore deleted runs, or a deleted group by its id. `./mosaic ps --deleted` lists runs.
+
+    A backup is restored by `./mosaic backup restore`.
+    """
     from zipfile import is_zipfile
 
     for run in runs:

@@ -137,7 +137,7 @@ class GroupView(PeerModel):
     """A group as far as it is, from its runs. A sweep is a group, too: the runs of its trials are its runs."""
 
     group_id: str
-    """Of a sweep, the id of its run."""
+    """A sweep has the id of its run."""
     kind: GroupKind
     name: str
     created_at: AwareDatetime

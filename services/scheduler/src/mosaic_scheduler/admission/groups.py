@@ -161,6 +161,6 @@ def _nothing_failed(view: GroupView, cancelled: bool) -> ProblemError:
         Problem(
             code=ProblemCode.RUN_LIVE if view.live else ProblemCode.RUN_ENDED,
             title="No run of the group has failed",
-            detail=f"Of {view.total} runs {view.done} succeeded and {view.live} have not ended.{hint}",
+            detail=f"{view.done} of {view.total} runs succeeded, {view.live} have not ended.{hint}",
         )
     )

@@ -183,6 +183,6 @@ def _members(connection: sqlite3.Connection, ids: list[str]) -> dict[str, list[_
 
 
 def _newest(members: list[_Member]) -> list[_Member]:
-    """Of each place the newest run that is not archived."""
+    """The newest run of each place that is not archived."""
     by_place = {member.place: member for member in members if not member.deleted}
     return sorted(by_place.values(), key=lambda member: (str(type(member.place)), member.place))
