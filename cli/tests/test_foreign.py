@@ -3,6 +3,7 @@
 import math
 import os
 import random
+import sqlite3
 import struct
 import tarfile
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_contracts.wire import decode_batch
 
+ROOTS = {"*tfevents*.0": "tensorboard", "*.wandb": "wandb", "mlflow.db": "database"}
 RUNS = Path(__file__).parent / "data" / "foreign_runs.tar.xz"
 
 
@@ -130,10 +132,32 @@ def test_mlflow_has_metrics_parameters_tags_and_artifacts(folder: Path) -> None:
     )
 
 
+def test_mlflows_database_has_the_same(folder: Path) -> None:
+    """The default of newer versions. Its artifacts lie next to it."""
+    run = by_name(folder / "database" / "mlflow.db")["sac-1"]
+    assert points(run, "charts/episodic_return")[2] == (200, 3.0)
+    assert math.isnan(points(run, "bad")[0][1])
+    assert run.parameters == {"env_id": "CartPole-v1", "lr": 0.001, "seed": 1}
+    assert (run.state, run.note) == (RunState.SUCCEEDED, "my note")
+    assert run.tags == ["new experiment", "team=rl lab"]
+    assert [file.path for file in run.files] == ["artifacts/models/model.txt"]
+
+
+def test_a_path_in_a_database_is_not_followed(folder: Path) -> None:
+    """Artifacts are looked for next to the database, whatever it says."""
+    path = folder / "database" / "mlflow.db"
+    database = sqlite3.connect(path)
+    database.execute("UPDATE runs SET artifact_uri = '/etc', run_uuid = '../../secrets'")
+    database.commit()
+    database.close()
+    (run,) = find_foreign_runs(path)
+    assert run.files == []
+
+
 def test_a_folder_may_have_all_of_them(folder: Path) -> None:
     """And each import of a run gives the same id, wherever its files lie."""
     runs = find_foreign_runs(folder)
-    assert len(runs) == 7
+    assert len(runs) == 8
     (folder / "mlruns").rename(folder / "elsewhere")
     assert {run.run_id for run in find_foreign_runs(folder)} == {run.run_id for run in runs}
 
@@ -279,13 +303,11 @@ def altered(data: bytes, chance: random.Random) -> Iterator[bytes]:
         yield bytes(copy[: chance.randrange(len(copy))] if chance.random() < 0.3 else copy)
 
 
-@pytest.mark.parametrize(
-    "pattern", ["*tfevents*.0", "*.wandb", "meta.yaml", "loss", "episodic_return"]
-)
+@pytest.mark.parametrize("pattern", ["*tfevents*.0", "*.wandb", "meta.yaml", "loss", "mlflow.db"])
 def test_whatever_is_altered_is_read_or_refused(folder: Path, tmp_path: Path, pattern: str) -> None:
     """No other error comes out of a file."""
     file = sorted(folder.rglob(pattern))[-1]
-    root = {"*tfevents*.0": "tensorboard", "*.wandb": "wandb"}.get(pattern, "mlruns")
+    root = ROOTS.get(pattern, "mlruns")
     for data in altered(file.read_bytes(), random.Random(5)):
         file.write_bytes(data)
         try:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mosaic_cli.errors import ValueRefused
 from mosaic_cli.foreign.event_file import EVENT_FILE, is_event_file
+from mosaic_cli.foreign.mlflow_database import is_mlflow_database, read_mlflow_database
 from mosaic_cli.foreign.mlflow_run import is_mlflow_run, read_mlflow_run
 from mosaic_cli.foreign.tensorboard_run import read_tensorboard_runs
 from mosaic_cli.foreign.wandb_run import LOG_SUFFIX, read_wandb_run
@@ -14,7 +15,7 @@ from mosaic_client.archive.foreign import ForeignRun
 
 def is_foreign(path: Path) -> bool:
     """Whether `import` looks there for runs of other programs: a folder, or a file of one of them."""
-    return path.is_dir() or _is_event_file(path) or _is_wandb_log(path)
+    return path.is_dir() or _is_event_file(path) or _is_wandb_log(path) or is_mlflow_database(path)
 
 
 def find_foreign_runs(path: Path) -> list[ForeignRun]:
@@ -28,29 +29,31 @@ def find_foreign_runs(path: Path) -> list[ForeignRun]:
         ValueRefused: there is none.
         OSError: a file cannot be read.
     """
-    if not path.is_dir():
-        root = path.parent
-        found = (
-            [read_wandb_run(path)]
-            if _is_wandb_log(path)
-            else read_tensorboard_runs(root, {root: [path]})
-        )
-    else:
-        found = _in_folder(path)
+    found = _in_folder(path) if path.is_dir() else _in_file(path)
     if not found:
         raise ValueRefused(
             f"{path} has no TensorBoard event files with scalars or texts, no offline run of W&B and no run of "
-            "mlflow's file store. Name the folder that has them, for example runs, wandb or mlruns. Databases of "
-            "mlflow (mlflow.db) are not read."
+            "mlflow (mlruns or mlflow.db). Name the folder that has them, for example runs, wandb or mlruns."
         )
     # a copy of a run is the same run
     return list({run.run_id: run for run in reversed(found)}.values())[::-1]
+
+
+def _in_file(path: Path) -> list[ForeignRun]:
+    if _is_wandb_log(path):
+        return [read_wandb_run(path)]
+    if is_mlflow_database(path):
+        return read_mlflow_database(path)
+    return read_tensorboard_runs(path.parent, {path.parent: [path]})
 
 
 def _in_folder(root: Path) -> list[ForeignRun]:
     found: list[ForeignRun] = []
     event_files: dict[Path, list[Path]] = {}
     for folder, files in _folders(root):
+        for file in files:
+            if is_mlflow_database(file):
+                found += read_mlflow_database(file)
         logs = [file for file in files if _is_wandb_log(file)]
         if logs:
             found += [read_wandb_run(log) for log in logs]

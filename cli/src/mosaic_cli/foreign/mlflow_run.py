@@ -1,14 +1,14 @@
 """Reads a run of mlflow from its file store (`mlruns`)."""
 
-import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mosaic_cli.foreign import values
 from mosaic_cli.foreign.errors import ForeignInvalid
 from mosaic_cli.foreign.files import files_below
-from mosaic_client.archive.foreign import ForeignEvent, ForeignPoint, ForeignRun
+from mosaic_client.archive.foreign import ForeignFile, ForeignPoint, ForeignRun
 from mosaic_contracts.runs import RunEnd
 from mosaic_contracts.states import EndCause, RunState
 
@@ -19,7 +19,25 @@ _OWN = "mlflow."
 _NOTE, _NAME = "mlflow.note.content", "mlflow.runName"
 _MAX_META_BYTES = 2**20
 _MAX_VALUE_BYTES = 2**16
-_FINISHED, _FAILED, _KILLED = 3, 4, 5
+_MAX_MS = 2**46
+
+
+@dataclass(frozen=True)
+class MlflowFacts:
+    """What a store of mlflow has of a run, but for its metrics."""
+
+    run_id: str
+    name: str
+    experiment: str
+    status: object
+    """A number in files, a word in databases."""
+    is_deleted: bool
+    started_at: float | None
+    ended_at: float | None
+    parameters: dict[str, str]
+    tags: dict[str, str]
+    artifacts: Path | None
+    """Folder with its artifacts, which need not be there."""
 
 
 def is_mlflow_run(folder: Path) -> bool:
@@ -35,39 +53,60 @@ def read_mlflow_run(folder: Path) -> ForeignRun | None:
         OSError: a file cannot be read.
     """
     meta = _meta(folder / META_FILE)
-    if meta.get("lifecycle_stage") == "deleted":
+    return mlflow_run(
+        MlflowFacts(
+            run_id=str(meta.get("run_id") or meta.get("run_uuid") or folder.name),
+            name=str(meta.get("run_name") or ""),
+            experiment=_experiment(folder.parent),
+            status=meta.get("status"),
+            is_deleted=meta.get("lifecycle_stage") == "deleted",
+            started_at=_seconds(meta, "start_time"),
+            ended_at=_seconds(meta, "end_time"),
+            parameters={name: _value(path) for name, path in _named_files(folder / _PARAMS)},
+            tags={name: _value(path) for name, path in _named_files(folder / _TAGS)},
+            artifacts=folder / _ARTIFACTS,
+        ),
+        lambda: _points(folder),
+    )
+
+
+def mlflow_run(
+    facts: MlflowFacts, points: Callable[[], Iterator[ForeignPoint]]
+) -> ForeignRun | None:
+    """Make a run of what a store of mlflow has of it; None: mlflow's user has deleted it.
+
+    Args:
+        facts: all but its metrics.
+        points: reads the points of all metrics.
+    """
+    if facts.is_deleted:
         return None
-    run_id = str(meta.get("run_id") or meta.get("run_uuid") or folder.name)
-    tags = {name: _value(path) for name, path in _named_files(folder / _TAGS)}
-    experiment = _experiment(folder.parent)
-    started, ended, step = _bounds(folder, meta)
-    state, end = _end(meta, run_id)
-    own = {name: value for name, value in tags.items() if not name.startswith(_OWN)}
-    parameters = {
-        name: values.parameter_of_text(_value(path))
-        for name, path in _named_files(folder / _PARAMS)
-    }
+    started, ended, step = _bounds(facts, points())
+    state, end = _end(facts)
+    own = {name: value for name, value in facts.tags.items() if not name.startswith(_OWN)}
     return ForeignRun(
         program=PROGRAM,
-        identity=run_id.encode(),
-        name=values.name(str(meta.get("run_name") or tags.get(_NAME) or run_id)),
+        identity=facts.run_id.encode(),
+        name=values.name(facts.name or facts.tags.get(_NAME) or facts.run_id),
         started_at=started,
         ended_at=ended,
         state=state,
         end=end,
-        events=lambda: _points(folder),
-        origin={"id": run_id, "experiment": experiment, "tags": tags},
-        parameters=parameters,
+        events=points,
+        origin={"id": facts.run_id, "experiment": facts.experiment, "tags": facts.tags},
+        parameters={
+            name: values.parameter_of_text(value) for name, value in facts.parameters.items()
+        },
         step=step,
-        tags=values.tags([experiment, *(f"{name}={value}" for name, value in own.items())]),
-        note=values.note(tags.get(_NOTE, "")),
-        files=_artifacts(folder),
+        tags=values.tags([facts.experiment, *(f"{name}={value}" for name, value in own.items())]),
+        note=values.note(facts.tags.get(_NOTE, "")),
+        files=_artifacts(facts.artifacts),
     )
 
 
-def _artifacts(folder: Path) -> list[Any]:
-    there = folder / _ARTIFACTS
-    return files_below(there, _ARTIFACTS, "other") if there.is_dir() else []
+def _artifacts(folder: Path | None) -> list[ForeignFile]:
+    is_there = folder is not None and folder.is_dir()
+    return files_below(folder, _ARTIFACTS, "other") if folder is not None and is_there else []
 
 
 def _meta(path: Path) -> dict[str, Any]:
@@ -102,10 +141,10 @@ def _value(path: Path) -> str:
         return file.read(_MAX_VALUE_BYTES).decode("utf-8", "replace")
 
 
-def _bounds(folder: Path, meta: dict[str, Any]) -> tuple[float, float, int | None]:
+def _bounds(facts: MlflowFacts, points: Iterator[ForeignPoint]) -> tuple[float, float, int | None]:
     """Start, end and highest step."""
-    start, end, step = _seconds(meta, "start_time"), _seconds(meta, "end_time"), None
-    for point in _points(folder):
+    start, end, step = facts.started_at, facts.ended_at, None
+    for point in points:
         start = point.t if start is None else start
         end = point.t if end is None else max(end, point.t)
         if point.step is not None:
@@ -115,17 +154,29 @@ def _bounds(folder: Path, meta: dict[str, Any]) -> tuple[float, float, int | Non
 
 
 def _seconds(meta: dict[str, Any], name: str) -> float | None:
-    value = meta.get(name)
-    if value is None:
+    try:
+        return seconds(meta.get(name))
+    except ForeignInvalid as error:
+        raise ForeignInvalid(f"{name} of {META_FILE} {error}") from error
+
+
+def seconds(milliseconds: object) -> float | None:
+    """A time of mlflow in seconds; None: there is none.
+
+    Raises:
+        ForeignInvalid: it is no time.
+    """
+    if milliseconds is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**47:
-        raise ForeignInvalid(f"{name} of {META_FILE} is no time in milliseconds: {str(value)[:40]}")
-    return value / 1000
+    is_truth = isinstance(milliseconds, bool)
+    if isinstance(milliseconds, int) and not is_truth and 0 <= milliseconds < _MAX_MS:
+        return milliseconds / 1000
+    raise ForeignInvalid(f"is no time in milliseconds: {str(milliseconds)[:40]}")
 
 
-def _end(meta: dict[str, Any], run_id: str) -> tuple[RunState, RunEnd]:
-    origin = f"Imported from mlflow, run {run_id}."
-    match meta.get("status"):
+def _end(facts: MlflowFacts) -> tuple[RunState, RunEnd]:
+    origin = f"Imported from mlflow, run {facts.run_id}."
+    match facts.status:
         case 3 | "FINISHED":
             return RunState.SUCCEEDED, RunEnd(cause=EndCause.COMPLETED, message=origin)
         case 4 | "FAILED":
@@ -156,11 +207,6 @@ def _points(folder: Path) -> Iterator[ForeignPoint]:
                     raise ForeignInvalid(
                         f"{path}, line {number}: {line[:60].strip()!r} is no value of mlflow"
                     ) from error
-                if not (math.isfinite(t) and 0 <= t < 2**37):
+                if not 0 <= t * 1000 < _MAX_MS:
                     raise ForeignInvalid(f"{path}, line {number}: {words[0][:20]} is no time")
                 yield ForeignPoint(t, name, step, value)
-
-
-def points(folder: Path) -> Iterator[ForeignEvent]:
-    """All points of a run."""
-    yield from _points(folder)

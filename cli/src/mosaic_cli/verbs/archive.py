@@ -102,8 +102,8 @@ def import_file(
     """Bring runs back from an archive, with their ids. Runs that are here already are left as they are.
 
     All of the file is compared with its digests before anything is changed. A folder with TensorBoard event files,
-    offline runs of W&B or mlflow's `mlruns` gives a run here for each run there (docs/import.md). A checkpoint is
-    imported by `checkpoints import`.
+    offline runs of W&B, or mlflow's `mlruns` or `mlflow.db` gives a run here for each run there (docs/import.md). A
+    checkpoint is imported by `checkpoints import`.
     """
     if _is_checkpoint(file):
         raise ValueRefused(
