@@ -82,6 +82,7 @@ from mosaic_contracts.storage_reports import (
     UndoOrder,
     UndoResult,
 )
+from mosaic_contracts.store_upkeep import StoreSpace
 from mosaic_contracts.sync_source import SyncSource, SyncWay
 from mosaic_contracts.syncs import SyncPlan
 from mosaic_contracts.verbs import VERBS
@@ -459,7 +460,10 @@ class Peers:
         )
 
     async def _recorder_status(self) -> RecorderStatus:
-        return RecorderStatus(version="0", cursor=0, stream_last=0, lag=0, accepting=True)
+        store = StoreSpace(file_bytes=4096, free_bytes=0, wal_bytes=32)
+        return RecorderStatus(
+            version="0", cursor=0, stream_last=0, lag=0, accepting=True, store=store
+        )
 
 
 class Gateway:

@@ -40,6 +40,7 @@ async def test_a_scrape_tells_how_the_stack_is(gateway: Any, peers: Any, record:
     assert after["mosaic_runs", "queued"] == 0
     assert after["mosaic_events_stored",] == 301
     assert after["mosaic_recorder_lag_messages",] == 0
+    assert (after["mosaic_store_bytes",], after["mosaic_store_wal_bytes",]) == (4096, 32)
     assert after["mosaic_live_clients",] == before["mosaic_live_clients",] + 1
     assert "mosaic_live_missed_events_total" in {name for name, *_ in after}
     for part in ("broker", "scheduler", "recorder", "store"):

@@ -95,8 +95,11 @@ def read_extent(
     row = db.execute(
         "SELECT steps, length, flags, thinned_steps,"
         " (SELECT rule FROM thinning WHERE thinning.run=this.run),"
-        " EXISTS (SELECT 1 FROM episode AS other WHERE other.run=this.run AND other.attempt=this.attempt"
+        # lazily: without a thinning this would read all earlier episodes
+        " CASE WHEN EXISTS (SELECT 1 FROM thinning WHERE thinning.run=this.run) THEN EXISTS"
+        " (SELECT 1 FROM episode AS other WHERE other.run=this.run AND other.attempt=this.attempt"
         " AND other.env=this.env AND other.episode<this.episode AND other.thinned_steps>0)"
+        " ELSE 0 END"
         " FROM episode AS this WHERE attempt=? AND env=? AND episode=?"
         " AND run=(SELECT id FROM run WHERE run_id=?)",
         (attempt, env, episode, run_id),

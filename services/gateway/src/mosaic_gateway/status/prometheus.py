@@ -65,6 +65,12 @@ class Scrape:
             reading.set("mosaic_recorder_quarantined_batches", refused, recorder.quarantined)
             taking = "1 while the recorder stores what comes."
             reading.set("mosaic_recorder_accepting", taking, recorder.accepting)
+            if (store := recorder.store) is not None:
+                reading.set("mosaic_store_bytes", "Size of the telemetry store.", store.file_bytes)
+                unused = "Bytes of the telemetry store that hold nothing."
+                reading.set("mosaic_store_free_bytes", unused, store.free_bytes)
+                log = "Size of the telemetry store's write-ahead log."
+                reading.set("mosaic_store_wal_bytes", log, store.wal_bytes)
         up = {
             "broker": self._bus.connected.is_set(),
             "scheduler": scheduler is not None,
