@@ -38,6 +38,11 @@ command = ["{python}", "-m", "mosaic_workerkit.testing.synthetic"]
 SERVICES = ("cli", "broker", "recorder", "scheduler", "gateway", "tests")
 """Environments of every stack; `tests` has the synthetic worker."""
 
+PAUSE_S = 0.05
+"""Between two questions to another process."""
+END_PAUSE_S = 0.3
+"""The same at the most, while the end of a run is awaited: a question costs 8 ms of processor time in all processes."""
+
 
 class StackUnderTest:
     """One stack with its own MOSAIC_HOME.
@@ -188,7 +193,7 @@ class StackUnderTest:
             is_over = view.state.is_final and not view.telemetry_pending and not view.stale
             return view if is_over else None
 
-        return until(final, f"{run_id} is final and stored", within_s)
+        return until(final, f"{run_id} is final and stored", within_s, longest_pause_s=END_PAUSE_S)
 
     def wait_stored(self, run_id: str, events: int, within_s: float = 60) -> None:
         """Wait until the store holds at least so many events of a run."""
@@ -237,22 +242,31 @@ def kill9(pid: int) -> None:
     until(gone, f"process {pid} is gone", 60)
 
 
-def until(claim: Callable[[], T | None], words: str, within_s: float) -> T:
+def until(
+    claim: Callable[[], T | None], words: str, within_s: float, *, longest_pause_s: float = PAUSE_S
+) -> T:
     """Ask until the claim holds.
 
     Polling, for what is asked lies in another process that has no event for us.
 
+    Args:
+        claim: what is asked; a true value ends the wait.
+        words: of the claim, for the error.
+        within_s: seconds to wait at most.
+        longest_pause_s: to which the time between two questions grows.
+
     Raises:
         AssertionError: it did not within `within_s`; the message has the words.
     """
-    end = time.monotonic() + within_s
+    end, pause_s = time.monotonic() + within_s, PAUSE_S
     while True:
         found = claim()
         if found:
             return found
         if time.monotonic() > end:
             raise AssertionError(f"not within {within_s:.0f} s: {words}")
-        time.sleep(0.05)
+        time.sleep(pause_s)
+        pause_s = min(longest_pause_s, 1.2 * pause_s)
 
 
 def last_json(text: str) -> dict[str, object]:
