@@ -18,7 +18,7 @@ drawing permits and with smooth frames.
 of the flood of metrics; what the process has allocated (its anonymous pages) over time, and the slope of its second
 half by least squares, extrapolated to an hour. `charts`: four curves of
 100,000 points in follow mode in a grid of 1000x600, each seed for itself and as a group; no stack. `sweeps`: the page
-of a sweep of 10,000 trials (desktop_sweeps.py); no stack.
+of a sweep of 10,000 trials (desktop_sweeps.py); no stack. `storage`: the page of 2,000 runs (desktop_storage.py).
 `--seconds` is how long a flood is watched (30; memory 600). `flood open list --platform offscreen --events 1000000`
 takes some four minutes. One JSON object a line.
 """
@@ -41,7 +41,7 @@ from many_runs import MANIFEST, running
 from past_runs import add_events, add_records
 from warm_stack import VENVS, WarmStack, warm_stack
 
-PARTS = ("flood", "state", "live", "start", "open", "list", "charts", "sweeps", "memory")
+PARTS = ("flood", "state", "live", "start", "open", "list", "charts", "sweeps", "storage", "memory")
 RUNS = 4
 RATE = 10_000.0
 MIXES = {"training": 0.1, "metrics": 1.0}
@@ -92,6 +92,9 @@ def main() -> None:
     if "sweeps" in options.parts:
         for platform in platforms:
             report(program("desktop_sweeps.py", [], platform, 120))
+    if "storage" in options.parts:
+        for platform in platforms:
+            report(program("desktop_storage.py", [], platform, 120))
 
 
 def measure_flood(stack: WarmStack, mix: str, platform: str, part: str, seconds: float) -> None:

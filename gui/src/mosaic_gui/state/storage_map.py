@@ -1,7 +1,9 @@
 """The picture of what fills the disk: runs as tiles, divided by kind, in groups."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import NamedTuple
 
 from mosaic_gui.state.treemap import Tile, sliced, squarified
@@ -49,7 +51,8 @@ class MapEntry(NamedTuple):
         return sum(self.kinds.values())
 
 
-class MapTile(NamedTuple):
+@dataclass(frozen=True)
+class MapTile:
     """A tile: one run, or the smaller runs of a group."""
 
     run_id: str
@@ -63,7 +66,7 @@ class MapTile(NamedTuple):
     label: str = ""
     """What is written on it."""
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """Bytes of all its kinds."""
         return sum(size for _, size in self.kinds)
