@@ -223,7 +223,8 @@ def hostile(answers: Answers) -> Answers:
 
 
 LINES_OF_VERBS = [
-    ("ps",), ("ps", "--flat"), ("run", "cleanrl", "a", "X", "--seed", "1-2", "--dry-run"), ("show", "last"), ("status",), ("stop", "last"), ("queue",), ("queue", "hold", RUN_ID),
+    ("ps", "--flat"), ("run", "cleanrl", "a", "X", "--seed", "1-2", "--dry-run"), ("diff", "last", RUN_ID),
+    ("ps",), ("show", "last"), ("status",), ("stop", "last"), ("queue",), ("queue", "hold", RUN_ID),
     ("events", "last"), ("episodes", "last"), ("metrics", "last"), ("metrics", "last", FREE), ("metrics", "last", EVIL),
     ("artifacts", "last"), ("download", "last", EVIL), ("link", "last", "x"), ("tag", "last"), ("note", "last"),
     ("rm", "last"), ("resume", "last"), ("restore", RUN_ID), ("retry", "last", "-d"), ("clone", "last", "-d"),

@@ -1,5 +1,6 @@
 """Groups on the command line: what is sent for lists of values; list, stop, retry and delete of a group."""
 
+import json
 from typing import Any
 
 import pytest
@@ -185,3 +186,31 @@ def test_run_follows_a_group_to_its_end(mosaic: Mosaic, answers: Answers) -> Non
 )
 def test_rough_durations(seconds: float, words: str) -> None:
     assert rough_duration(seconds) == words
+
+
+def test_diff_shows_what_differs(mosaic: Mosaic, answers: Answers) -> None:
+    """A column a run, named by what sets it apart; --all shows what is equal; strict JSON with --json."""
+    other = RUN_ID[:-1] + "W"
+    spec = RUN["spec"] | {"parameters": {"learning_rate": 0.1}}
+    answers[f"/api/v1/runs/{other}"] = RUN | {"run_id": other, "spec": spec}
+    for run_id, torch in ((RUN_ID, "2.0"), (other, "2.1")):
+        answers[f"/api/v1/runs/{run_id}/metrics"] = [
+            {"name": "losses/entropy", "points": 1, "last_step": 1, "last_value": 0.5}
+        ]
+        config = {"type": "config", "data": {"packages": {"torch": torch, "numpy": "1"}}}
+        page = {"events": [config], "cursor": "", "has_more": False}
+        answers[f"/api/v1/runs/{run_id}/events"] = page
+    code, out, _ = mosaic("diff", RUN_ID, other)
+    assert code == 0
+    assert "torch" in out
+    assert "learning_rate" in out
+    assert "numpy" not in out
+    assert "numpy" in mosaic("diff", RUN_ID, other, "--all")[1]
+    found = json.loads(mosaic("diff", RUN_ID, other, "--json")[1])
+    assert [run["run_id"] for run in found["runs"]] == [RUN_ID, other]
+    torch_row = next(row for row in found["rows"] if row["name"] == "torch")
+    assert torch_row == {
+        "section": "Packages", "name": "torch", "values": ["2.0", "2.1"], "equal": False,
+    }  # fmt: skip
+    code, _, err = mosaic("diff", RUN_ID)
+    assert (code, "at least two runs" in err) == (2, True)

@@ -78,6 +78,7 @@ ENTRIES = (
     _entry(BEGIN, "status", "status"),
     _entry(LOOK, "ps", "runs"),
     _entry(LOOK, "show", "runs"),
+    _entry(LOOK, "diff"),
     _entry(LOOK, "logs"),
     _entry(LOOK, "events", "telemetry"),
     _entry(LOOK, "episodes", "telemetry"),

@@ -95,6 +95,12 @@ WORDS: dict[str, Words] = {
         options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
     ),
+    "diff": Words(
+        "Show what runs differ in: parameters, packages, code, hardware, results and final metrics, a column a run.",
+        options=kinds("--all -a --json --url=any --token-file=any --ca-file=any --help -h "),
+        arguments=("run",),
+        endless=True,
+    ),
     "logs": Words(
         "Print the output of a run's worker. Progress bars are collapsed to their last state.",
         options=kinds(

@@ -11,6 +11,7 @@ LIGHT = (
     "group_words",
     "http_api",
     "problem_codes",
+    "run_diff",
     "run_names",
     "run_search",
     "search_words",

@@ -1,0 +1,66 @@
+"""What runs differ in."""
+
+from typing import Any
+
+from mosaic_contracts.run_diff import DiffSide, compare_runs, value_text
+
+
+def side(*, lr: float = 0.1, torch: str = "2.0", **more: Any) -> DiffSide:
+    run = {
+        "run_id": "01J",
+        "state": "succeeded",
+        "spec": {
+            "worker": "w",
+            "algorithm": "a",
+            "environment": "e",
+            "seed": 1,
+            "parameters": {"lr": lr},
+        },
+        "defaults": {"gamma": 0.99},
+        "summary": {"best_return": 5.0},
+        **more,
+    }
+    config = {
+        "arguments": {"lr": lr, "gamma": 0.99, "seed": 1, "net": {"layers": [1, 2]}},
+        "packages": {"torch": torch},
+        "surroundings": {"cpu": "x"},
+        "git": {"commit": "abc"},
+    }
+    return DiffSide(run, config, {"losses/entropy": lr})
+
+
+def test_rows_are_equal_or_not_by_section() -> None:
+    rows = compare_runs([side(), side(lr=0.2, torch="2.1", tags=["new"])])
+
+    different = {(row.section, row.name): row.values for row in rows if not row.equal}
+    assert different == {
+        ("Run", "tags"): (None, "new"),
+        ("Parameters", "lr"): (0.1, 0.2),
+        ("Packages", "torch"): ("2.0", "2.1"),
+        ("Metrics", "losses/entropy"): (0.1, 0.2),
+    }
+    equal = {(row.section, row.name) for row in rows if row.equal}
+    assert {
+        ("Parameters", "gamma"),
+        ("Parameters", "net"),
+        ("Code", "git commit"),
+        ("Hardware", "cpu"),
+    } <= equal
+    assert ("Parameters", "seed") not in equal, "the run has it"
+
+
+def test_a_run_that_recorded_nothing_yet_has_no_values() -> None:
+    rows = compare_runs([side(), DiffSide({**side().run, "defaults": {}})])
+
+    by_name = {row.name: row for row in rows}
+    assert by_name["torch"].values == ("2.0", None)
+    assert not by_name["gamma"].equal
+    assert by_name["lr"].equal
+
+
+def test_values_are_shown_in_a_line() -> None:
+    values = (0.1 + 0.2, True, None, "two\nlines", {"b": 1, "a": [1]})
+
+    shown = [value_text(value) for value in values]
+
+    assert shown == ["0.3", "true", "null", "two lines", '{"a": [1], "b": 1}']
