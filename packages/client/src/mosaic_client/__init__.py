@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         RequestRefused,
         RunEnded,
         RunLive,
+        RunNeeded,
         RunNotQueued,
         RunNotStarted,
         RunUnknown,
@@ -104,6 +105,7 @@ __all__ = [
     "RunFilter",
     "RunList",
     "RunLive",
+    "RunNeeded",
     "RunNotQueued",
     "RunNotStarted",
     "RunUnknown",
@@ -143,7 +145,7 @@ _MODULES = {
         "FramesUnavailable "
         "GatewayFailed IdempotencyConflict ImportRefused MetricUnknown MosaicProblem "
         "NotebookMissing ParquetMissing PictureMissing ReplayFailed ReplayImpossible RequestRefused RunEnded RunLive "
-        "RunNotQueued RunNotStarted RunUnknown SecretUnknown SpecRefused StackUnavailable "
+        "RunNeeded RunNotQueued RunNotStarted RunUnknown SecretUnknown SpecRefused StackUnavailable "
         "StackUnreachable StateConflict SyncImpossible ThingUnknown TokenUnreadable WaitTimedOut WorkerNotReady"
     ),
     "live": "ConnectionLost LiveItem",

@@ -106,7 +106,7 @@ def write_batches(
                 batch = _decoded(unpack, frame)
                 for part in contiguous_parts(batch):
                     fresh = found.add(part)
-                    if fresh == len(batch.records):
+                    if part is batch and fresh == len(batch.records):
                         file.write(pack_batch(_head(batch), frame))
                     elif fresh:
                         file.write(_packed_end(part, fresh))
