@@ -124,3 +124,43 @@ def test_a_run_is_the_same_on_another_stack(
 def left_of_imports(stack: StackUnderTest) -> list[Path]:
     """Files that are not in the folder of a run."""
     return [path for name in ("uploads", "imports") for path in (stack.home / name).rglob("*")]
+
+
+def test_an_archived_run_stays_in_the_list_and_comes_back(
+    stack: StackUnderTest, tmp_path: Path
+) -> None:
+    """With --remove its files and steps go; episodes, curves and log stay; the import brings back everything."""
+    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=3_072, record="replay", seed=4)
+    view = stack.wait_final(view.run_id, within_s=240)
+    there = events(stack, view.run_id)
+    target = tmp_path / "run.mosaic.zip"
+    done = stack.cli("archive", view.run_id, "-o", str(target), "--remove", "--json", timeout_s=180)
+    assert done.returncode == 0, done.stderr
+    (freed,) = last_json(done.stdout)["removed"]  # type: ignore[misc]
+    # those of episodes that the run's end cut off stay
+    assert 0 < freed["steps"] <= view.summary.steps  # type: ignore[index, operator, union-attr]
+    assert freed["files"] > 0  # type: ignore[index, operator]
+    left = stack.wait_final(view.run_id)
+    assert any("Archived" in note for note in left.notes)
+    assert left.summary is not None
+    assert left.summary.gaps == 0
+    with stack.client() as client:
+        states = {entry.path: entry.state for entry in client.manifest(view.run_id).entries}
+        assert states["logs/worker.log"] is FileState.PRESENT
+        assert FileState.PRUNED in states.values()
+        assert client.curve(view.run_id, "charts/episodic_return").points
+        assert client.episodes(view.run_id).episodes
+    assert stack.cli("replay", view.run_id, "--episode", "0", "--verify").returncode != 0
+    again = stack.cli("import", str(target), "--json", timeout_s=180)
+    assert again.returncode == 0, again.stderr
+    assert last_json(again.stdout)["runs"][0]["outcome"] == "restored"  # type: ignore[index]
+    back = stack.wait_final(view.run_id)
+    assert back.summary is not None
+    assert (back.summary.gaps, back.summary.thinned_steps) == (0, 0)
+    assert events(stack, view.run_id)[: len(there)] == there
+    with stack.client() as client:
+        entries = client.manifest(view.run_id).entries
+    assert {entry.state for entry in entries} == {FileState.PRESENT}
+    verified = stack.cli("replay", view.run_id, "--episode", "best", "--verify", timeout_s=240)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert "here already" in stack.cli("import", str(target), timeout_s=180).stdout

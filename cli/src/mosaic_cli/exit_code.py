@@ -53,6 +53,7 @@ _OF_PROBLEM = {
     ProblemCode.RUN_ENDED: ExitCode.RUN_FAILED,
     ProblemCode.RUN_LIVE: ExitCode.NOT_NOW,
     ProblemCode.RUN_NEEDED: ExitCode.NOT_NOW,
+    ProblemCode.RUN_PROTECTED: ExitCode.NOT_NOW,
     ProblemCode.RUN_NOT_STARTED: ExitCode.NOT_NOW,
     ProblemCode.SYNC_IMPOSSIBLE: ExitCode.NOT_NOW,
     ProblemCode.FRAMES_UNAVAILABLE: ExitCode.NOT_NOW,

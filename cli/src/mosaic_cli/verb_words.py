@@ -282,8 +282,8 @@ WORDS: dict[str, Words] = {
     "archive": Words(
         "Write ended runs to one file: spec, events, files, digests. `import` brings them back, here or elsewhere.",
         options=kinds(
-            "--output=any -o=any --without=any --json --url=any --token-file=any --ca-file=any "
-            "--help -h "
+            "--output=any -o=any --without=any --remove --json --url=any --token-file=any "
+            "--ca-file=any --help -h "
         ),
         arguments=("run",),
         endless=True,

@@ -22,10 +22,10 @@ from mosaic_contracts.checkpoint_words import EXPORT_FACTS
 from mosaic_contracts.file_names import name_part
 
 if TYPE_CHECKING:
-    from mosaic_client import light
+    from mosaic_client import Client, light
     from mosaic_client.archive.foreign import ForeignRun
     from mosaic_client.archive.writing import ArchiveProgress, WrittenArchive
-    from mosaic_contracts.run_archives import GitState, ImportedRun
+    from mosaic_contracts.run_archives import FreedRun, GitState, ImportedRun
 
 _KIND_LIMIT = 64
 _GIT_TIMEOUT_S = 10.0
@@ -54,12 +54,20 @@ def archive(
             f"kinds), and {LINES} or {COLUMNS} for this form of the events.",
         ),
     ] = None,
+    remove: Annotated[
+        bool,
+        typer.Option(
+            "--remove",
+            help="Afterwards remove from the stack what the file has: checkpoints, videos, other files and steps. The "
+            "runs stay in the list with their episodes, curves and logs.",
+        ),
+    ] = False,
     json: option.Json = False,
 ) -> None:
     """Write ended runs to one file: spec, events, files, digests. `import` brings them back, here or elsewhere.
 
     The file is a zip that any program opens (docs/archive.md). It has its name only when it is complete and was
-    compared with its digests. The runs stay as they are.
+    compared with its digests. Without --remove the runs stay as they are.
     """
     kinds = _kinds(without)
     with open_client() as client:
@@ -82,10 +90,20 @@ def archive(
             raise ArchiveNotMade(str(error)) from error
         except OSError as error:
             raise FileProblem(f"{target} cannot be written ({error.strerror}).") from error
+        freed = _remove(client, made) if remove else []
     if json:
-        emit(_shown(made))
+        emit({**_shown(made), **({"removed": freed} if remove else {})})
     else:
         _say(made, kinds)
+        _say_freed(freed)
+
+
+def _remove(client: "Client", made: "WrittenArchive") -> "list[FreedRun]":
+    """Remove what a complete archive has from the stack."""
+    return [
+        client.free(run.run_id, made.path.name, made.sha256, [file.path for file in run.files])
+        for run in made.runs
+    ]
 
 
 def import_file(
@@ -296,6 +314,21 @@ def _say(made: "WrittenArchive", kinds: list[str]) -> None:
         say(f"No file of kind {', '.join(sorted(unknown))} was there to be left out.")
     say(f"{made.path}: {size(made.bytes)}, SHA-256 {made.sha256}")
     say(f"Bring it back: ./mosaic import {made.path}")
+
+
+def _say_freed(freed: "list[FreedRun]") -> None:
+    for run in freed:
+        say(
+            f"{run.run_id}: removed {plural(run.files, 'file')} ({size(run.bytes)}) and {plural(run.steps, 'step')}."
+        )
+        for words in run.kept:
+            say(f"  Some files stay: {words}.")
+    until = [run.undo_until for run in freed if run.undo_until is not None]
+    if until:
+        say(
+            f"Files rest in the trash until {min(until).astimezone():%Y-%m-%d %H:%M}; `./mosaic gc --empty-trash` "
+            "frees their bytes now."
+        )
 
 
 def _say_imported(runs: "list[ImportedRun]") -> None:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         RunNeeded,
         RunNotQueued,
         RunNotStarted,
+        RunProtected,
         RunUnknown,
         SecretUnknown,
         SpecRefused,
@@ -108,6 +109,7 @@ __all__ = [
     "RunNeeded",
     "RunNotQueued",
     "RunNotStarted",
+    "RunProtected",
     "RunUnknown",
     "SecretUnknown",
     "Series",
@@ -145,7 +147,7 @@ _MODULES = {
         "FramesUnavailable "
         "GatewayFailed IdempotencyConflict ImportRefused MetricUnknown MosaicProblem "
         "NotebookMissing ParquetMissing PictureMissing ReplayFailed ReplayImpossible RequestRefused RunEnded RunLive "
-        "RunNeeded RunNotQueued RunNotStarted RunUnknown SecretUnknown SpecRefused StackUnavailable "
+        "RunNeeded RunNotQueued RunNotStarted RunProtected RunUnknown SecretUnknown SpecRefused StackUnavailable "
         "StackUnreachable StateConflict SyncImpossible ThingUnknown TokenUnreadable WaitTimedOut WorkerNotReady"
     ),
     "live": "ConnectionLost LiveItem",

@@ -22,6 +22,7 @@ import httpx
 
 from mosaic_client import live_async
 from mosaic_client.call import Call
+from mosaic_client.calls import archives as archive_calls
 from mosaic_client.calls import checkpoints as checkpoint_calls
 from mosaic_client.calls import dashboards as dashboard_calls
 from mosaic_client.calls import groups as group_calls
@@ -166,6 +167,7 @@ class AsyncClient:
     replay = sent(replay_calls.replay)
     replays = sent(replay_calls.replays)
     episode_frames = sent(replay_calls.episode_frames)
+    free = sent(archive_calls.free)
 
     start_group = sent(group_calls.start_group)
     check_group = sent(group_calls.check_group)

@@ -134,6 +134,7 @@ class Client(StackConnection):
     replay = sent(replay_calls.replay)
     replays = sent(replay_calls.replays)
     episode_frames = sent(replay_calls.episode_frames)
+    free = sent(archive_calls.free)
 
     start_group = sent(group_calls.start_group)
     check_group = sent(group_calls.check_group)

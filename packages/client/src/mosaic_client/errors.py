@@ -156,6 +156,10 @@ class RunNeeded(StateConflict):
     """The run is not deleted, because other runs need it or because it is pinned. `force` deletes it all the same."""
 
 
+class RunProtected(StateConflict):
+    """Nothing of the run may be removed now: it is pinned, or something uses it."""
+
+
 class RunNotQueued(StateConflict):
     """The run does not wait in the queue (any more)."""
 
@@ -219,6 +223,7 @@ _CLASSES: dict[ProblemCode, type[MosaicProblem]] = {
     ProblemCode.RUN_ENDED: RunEnded,
     ProblemCode.RUN_LIVE: RunLive,
     ProblemCode.RUN_NEEDED: RunNeeded,
+    ProblemCode.RUN_PROTECTED: RunProtected,
     ProblemCode.RUN_NOT_QUEUED: RunNotQueued,
     ProblemCode.RUN_NOT_STARTED: RunNotStarted,
     ProblemCode.REPLAY_IMPOSSIBLE: ReplayImpossible,

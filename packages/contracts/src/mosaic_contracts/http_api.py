@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mosaic_contracts.machine import MachineHistory
     from mosaic_contracts.manifest import RunManifest
     from mosaic_contracts.preflight import PreflightReport
-    from mosaic_contracts.run_archives import ArchiveImport
+    from mosaic_contracts.run_archives import ArchiveImport, FreedRun
     from mosaic_contracts.runs import (
         ArtifactRow,
         Curve,
@@ -408,6 +408,14 @@ IMPORT_ARCHIVE: Operation[ArchiveImport] = Operation(
     f"{PREFIX}/archives",
     "run_archives.ArchiveImport",
     takes_file=True,
+    repeats=True,
+    is_slow=True,
+)
+FREE: Operation[FreedRun] = Operation(
+    "POST",
+    f"{_RUN}/free",
+    "run_archives.FreedRun",
+    body="run_archives.FreeRequest",
     repeats=True,
     is_slow=True,
 )

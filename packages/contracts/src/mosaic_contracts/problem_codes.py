@@ -23,6 +23,7 @@ class ProblemCode(StrEnum):
     RUN_ENDED = "run_ended"
     RUN_LIVE = "run_live"
     RUN_NEEDED = "run_needed"
+    RUN_PROTECTED = "run_protected"
     RUN_NOT_QUEUED = "run_not_queued"
     RUN_NOT_STARTED = "run_not_started"
     REPLAY_IMPOSSIBLE = "replay_impossible"
@@ -74,6 +75,7 @@ _STATUS: dict[ProblemCode, int] = {
     ProblemCode.RUN_ENDED: 409,
     ProblemCode.RUN_LIVE: 409,
     ProblemCode.RUN_NEEDED: 409,
+    ProblemCode.RUN_PROTECTED: 409,
     ProblemCode.RUN_NOT_QUEUED: 409,
     ProblemCode.RUN_NOT_STARTED: 409,
     ProblemCode.REPLAY_IMPOSSIBLE: 422,

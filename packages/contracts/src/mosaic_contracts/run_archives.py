@@ -1,8 +1,8 @@
 """Archives of runs: what one file says of the runs in it (docs/archive.md)."""
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, StringConstraints
 
 from mosaic_contracts.archive_words import ARCHIVE_VERSION
 from mosaic_contracts.compat import StrEnum
@@ -97,6 +97,44 @@ class ArchiveOrder(PeerModel):
     sha256: str
     bytes: int
     file: str
+
+
+class FreeRequest(UserModel):
+    """Body of `POST /runs/{id}/free`: remove files and steps of an archived run."""
+
+    file: FileName
+    """Name of the archive that has them, for the run's notes."""
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    """Digest of the archive."""
+    paths: Annotated[
+        list[Annotated[str, StringConstraints(max_length=4096)]], Field(max_length=20_000)
+    ]
+    """Files that the archive has. No others are removed."""
+
+
+class FreeOrder(PeerModel):
+    """Remove files and steps of an archived run."""
+
+    run_id: str
+    asked: dict[str, Any]
+    """A FreeRequest as the user sent it."""
+
+
+class FreedRun(PeerModel):
+    """What was removed of an archived run."""
+
+    run_id: str
+    files: int = 0
+    bytes: int = 0
+    """Moved to the trash."""
+    undo_until: AwareDatetime | None = None
+    """Time until which files can be brought back from the trash; None: none were removed."""
+    steps: int = 0
+    """Step events removed from the store."""
+    freed_bytes: int = 0
+    """Given back by the store."""
+    kept: list[str] = Field(default_factory=list)
+    """Why files stay although the archive has them, in words."""
 
 
 class ImportOutcome(StrEnum):

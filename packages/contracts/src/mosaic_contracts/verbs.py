@@ -17,7 +17,7 @@ from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.manifest import FileReport
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.replays import EpisodeEvents, EpisodeRequest
-from mosaic_contracts.run_archives import ArchiveImport, ArchiveOrder
+from mosaic_contracts.run_archives import ArchiveImport, ArchiveOrder, FreedRun, FreeOrder
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import (
     CloneOrder,
@@ -142,6 +142,7 @@ FORK = _scheduler("fork", ForkOrder, RunRecord, SLOW_S)
 REPLAY = _scheduler("replay", ReplayOrder, RunRecord, SLOW_S)
 IMPORT = _scheduler("import", ImportOrder, RunRecord, SLOW_S)
 IMPORT_ARCHIVE = _scheduler("import_archive", ArchiveOrder, ArchiveImport, ARCHIVE_S)
+FREE = _scheduler("free", FreeOrder, FreedRun, ARCHIVE_S)
 DASHBOARD = _scheduler("dashboard", DashboardOrder, RunRecord, SLOW_S)
 SWEEP = _scheduler("sweep", SweepOrder, RunRecord, SLOW_S)
 CHECK_SWEEP = _scheduler("sweep", SweepOrder, CheckReport, SLOW_S)

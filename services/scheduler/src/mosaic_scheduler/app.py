@@ -62,6 +62,7 @@ from mosaic_scheduler.reconcile.purge import RunPurge
 from mosaic_scheduler.reconcile.replay_records import ReplayRecords
 from mosaic_scheduler.reconcile.restored import RestoredRuns
 from mosaic_scheduler.reconcile.takeover import Takeover, close_home
+from mosaic_scheduler.retention.freeing import RunFreeing
 from mosaic_scheduler.retention.inventory import FileInventory
 from mosaic_scheduler.retention.janitor import Janitor
 from mosaic_scheduler.retention.look import Looks
@@ -254,7 +255,11 @@ class SchedulerApp:
             RunSyncs(settings, store, self._catalogue, admission, views, vault, executor, trackers),
             RunResumes(home, store, self._catalogue, admission, sweeps),
             self._imports,
-            RunArchives(home, settings.disk_reserve_bytes, store, bus, announcer, self._drain),
+            RunArchives(
+                *(home, settings.disk_reserve_bytes, store, bus, announcer),
+                self._publisher,
+                self._drain,
+            ),
             changes,
             deletion,
             groups,
@@ -263,6 +268,7 @@ class SchedulerApp:
             GpuReports(self._gpu_watch, ledger, executor),
             SecretService(vault),
             self._files,
+            RunFreeing(self._janitor, store, announcer),
             StorageVerbs(home, database, profiles, self._janitor, self._volumes),
             self._machine,
             self._catalogue,

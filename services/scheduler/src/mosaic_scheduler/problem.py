@@ -84,6 +84,17 @@ def not_a_group(sweep_id: str) -> ProblemError:
     )
 
 
+def run_protected(run_id: str, why: str) -> ProblemError:
+    """Nothing of the run may be removed now."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.RUN_PROTECTED,
+            title="Nothing of the run may be removed now",
+            detail=f"Run {run_id} stays as it is: {why}. `./mosaic disk {run_id}` shows what it keeps.",
+        )
+    )
+
+
 def run_not_queued(run_id: str, state: str) -> ProblemError:
     """Only a run that waits has a place in the queue."""
     return ProblemError(

@@ -1,4 +1,4 @@
-"""`/archives`: runs come back from an archive (docs/archive.md)."""
+"""Archives of runs (docs/archive.md): their import, and removing what an archive has."""
 
 from typing import Annotated
 
@@ -6,9 +6,16 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from mosaic_contracts import verbs
-from mosaic_contracts.run_archives import ArchiveImport, ArchiveOrder, ArchiveQuery
-from mosaic_gateway.api.deps import ServicesDep, json_reply
-from mosaic_gateway.api.openapi import FILE_BODY
+from mosaic_contracts.run_archives import (
+    ArchiveImport,
+    ArchiveOrder,
+    ArchiveQuery,
+    FreedRun,
+    FreeOrder,
+    FreeRequest,
+)
+from mosaic_gateway.api.deps import JsonBody, KnownRun, ServicesDep, json_reply
+from mosaic_gateway.api.openapi import FILE_BODY, body_of
 from mosaic_gateway.checkpoints.uploads import ARCHIVE
 
 router = APIRouter(tags=["archives"])
@@ -29,3 +36,14 @@ async def import_archive(
             upload=upload.name, sha256=upload.sha256, bytes=upload.bytes, file=query.file
         )
         return json_reply(await services.scheduler.call(verbs.IMPORT_ARCHIVE, order))
+
+
+@router.post("/runs/{run_id}/free", response_model=FreedRun, openapi_extra=body_of(FreeRequest))
+async def free_run(services: ServicesDep, run_id: KnownRun, asked: JsonBody) -> Response:
+    """Remove files and steps of a run that an archive has. The run stays in the list with episodes and metrics.
+
+    The client has compared the archive with its digests. Files rest in the trash first; steps go from the store at
+    once. What other runs need stays, as `kept` says.
+    """
+    order = FreeOrder(run_id=run_id, asked=asked)
+    return json_reply(await services.scheduler.call(verbs.FREE, order))

@@ -17,6 +17,7 @@ from mosaic_contracts.dashboards import DashboardRequest
 from mosaic_contracts.groups import GroupRetry, GroupSpec
 from mosaic_contracts.problems import Problem
 from mosaic_contracts.replays import ReplayRequest
+from mosaic_contracts.run_archives import FreeRequest
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.storage_reports import PruneRequest, UndoRequest
 from mosaic_contracts.sweeps import SweepResume, SweepSpec, SweepStop
@@ -26,7 +27,7 @@ from mosaic_gateway.problem_reply import PROBLEM_TYPE
 BODIES = (
     *(RunSpec, RunPatch, QueuePatch, CloneRequest, PlayRequest, ForkRequest, ReplayRequest),
     *(DashboardRequest, SweepSpec, SweepStop, SweepResume, SyncRequest, SecretValue, TicketRequest),
-    *(PruneRequest, UndoRequest, GroupSpec, GroupRetry),
+    *(PruneRequest, UndoRequest, FreeRequest, GroupSpec, GroupRetry),
 )
 _REF = "#/components/schemas/{model}"
 _FLOAT = {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}

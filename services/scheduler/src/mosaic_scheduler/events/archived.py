@@ -18,9 +18,9 @@ from mosaic_contracts import wire
 from mosaic_contracts.batch_file import FramedBatch, read_batches
 from mosaic_contracts.launch import OUTBOX_DIR
 from mosaic_contracts.problems import ProblemError
-from mosaic_contracts.services import CommittedRequest, NoRequest
+from mosaic_contracts.services import CommittedRequest, NoRequest, RunRequest
 from mosaic_contracts.subjects import events as events_subject
-from mosaic_contracts.verbs import RECORDER_COMMITTED, RECORDER_STATUS
+from mosaic_contracts.verbs import RECORDER_COMMITTED, RECORDER_PRUNE, RECORDER_STATUS
 from mosaic_contracts.wire import BatchHead
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
@@ -28,6 +28,8 @@ from mosaic_servicekit.waiting import wait_up_to
 
 ARCHIVED_EVENTS = f"{OUTBOX_DIR}/archive.batches"
 """File in the folder of an imported run with its events (`mosaic_contracts.batch_file`), until they are stored."""
+REPLACES = f"{OUTBOX_DIR}/archive.replaces"
+"""File next to it while the store still has an older, thinned copy of the run, which goes first."""
 WINDOW_BYTES = 2**20
 """Bytes that are sent at once. Two windows are on their way at most, so that events of runs that live wait behind
 little."""
@@ -69,6 +71,7 @@ class ArchivedEvents:
         """
         path = folder / ARCHIVED_EVENTS
         try:
+            await self._remove_older(run_id, folder / REPLACES)
             sent = await self._send(run_id, f"{nonce}.archive{next(self._sendings)}", path, is_kept)
             done = sent is not None and await self._has_all(run_id, sent)
         except (ProblemError, NatsError, JetStreamError, TimeoutError) as error:
@@ -78,6 +81,15 @@ class ArchivedEvents:
         if done:
             await asyncio.to_thread(path.unlink)
         return done
+
+    async def _remove_older(self, run_id: str, mark: Path) -> None:
+        """Remove what the store has of the run, once it has read all that was sent of it."""
+        if not await asyncio.to_thread(mark.exists):
+            return
+        status = await self._bus.call(RECORDER_STATUS, NoRequest())
+        await self._wait_stored(status.stream_last)
+        await self._bus.call(RECORDER_PRUNE, RunRequest(run_id=run_id))
+        await asyncio.to_thread(mark.unlink)
 
     async def _send(
         self, run_id: str, nonce: str, path: Path, is_kept: Callable[[], Awaitable[bool]]

@@ -100,7 +100,8 @@ class TelemetryDrain:
         attempt = record.attempt if record.state.is_final else record.attempt - 1
         ref = AttemptRef(record.run_id, attempt)
         folder = self._executor.folder(ref)
-        if await asyncio.to_thread(is_waiting, folder):
+        is_archived = await asyncio.to_thread(is_waiting, folder)
+        if is_archived:
             done = await self._archived.ship(
                 record.run_id, run.nonce, folder, partial(self._store.is_kept, record.run_id)
             )
@@ -113,9 +114,11 @@ class TelemetryDrain:
             return
         self._tries.pop(record.run_id, None)
         get_log().info("telemetry.drained", run_id=record.run_id)
-        settled = await self._store.drained(record.run_id)
+        settled = await self._store.drained(record.run_id, is_archived=is_archived)
         if settled is not None:
             await self._announcer.announce(settled)
+        if is_archived:
+            self._store.ended.set()  # its files are listed now
         if not record.state.is_final:
             self._reconcile.set()
 

@@ -1,12 +1,14 @@
 """The verb `import_archive`: runs come back with their ids, from a file that was compared with its digests first."""
 
 import asyncio
+import os
 import secrets
 from collections import deque
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from mosaic_base.atomic import sync_folder
 from mosaic_contracts import wire
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.run_archives import (
@@ -17,20 +19,22 @@ from mosaic_contracts.run_archives import (
     ImportOutcome,
 )
 from mosaic_contracts.runs import RunRecord
-from mosaic_contracts.services import CommittedRequest
+from mosaic_contracts.services import NoRequest
 from mosaic_contracts.stack import RUNS_DIR
-from mosaic_contracts.verbs import RECORDER_COMMITTED
+from mosaic_contracts.verbs import RECORDER_SPACE
 from mosaic_scheduler import problem
 from mosaic_scheduler.errors import FileRefused
 from mosaic_scheduler.events.announcement import RunAnnouncer
-from mosaic_scheduler.events.archived import is_waiting
+from mosaic_scheduler.events.archived import ARCHIVED_EVENTS, REPLACES, is_waiting
 from mosaic_scheduler.events.drain import TelemetryDrain
+from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.executors.run_folder import fault_words
 from mosaic_scheduler.imports.archive import FoundRun, RunArchive, require_space
 from mosaic_scheduler.imports.folder import ImportFolder
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_servicekit.bus import Bus, Verb
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.privacy import private_folder
 from mosaic_servicekit.ulid import RunIdSource
 
 _SAME = ("spec", "created_at", "started_at", "ended_at", "state", "attempt")
@@ -54,6 +58,7 @@ class RunArchives:
         store: RunStore,
         bus: Bus,
         announcer: RunAnnouncer,
+        publisher: EventPublisher,
         drain: TelemetryDrain,
     ) -> None:
         self._home = home
@@ -61,6 +66,7 @@ class RunArchives:
         self._store = store
         self._bus = bus
         self._announcer = announcer
+        self._publisher = publisher
         self._drain = drain
         self._ids = RunIdSource()
         self._turn = asyncio.Lock()
@@ -87,12 +93,16 @@ class RunArchives:
 
     async def _import(self, archive: RunArchive, order: ArchiveOrder) -> ArchiveImport:
         plans = [_Plan(run, await self._outcome(run)) for run in archive.runs]
-        wanted = [plan.run for plan in plans if plan.outcome is ImportOutcome.IMPORTED]
+        wanted = [plan.run for plan in plans if plan.outcome is not ImportOutcome.PRESENT]
         if wanted:
             needed = sum(archive.size(run.facts.run_id) for run in wanted)
             require_space(self._home, needed, self._reserve_bytes)
             await asyncio.to_thread(archive.verify)
-            await self._add_all(archive, wanted, order)
+            fresh = [plan.run for plan in plans if plan.outcome is ImportOutcome.IMPORTED]
+            await self._add_all(archive, fresh, order)
+            for plan in plans:
+                if plan.outcome is ImportOutcome.RESTORED:
+                    await self._restore(archive, plan.run, order)
         return ArchiveImport(sha256=order.sha256, runs=[_imported(plan) for plan in plans])
 
     async def _outcome(self, run: FoundRun) -> ImportOutcome:
@@ -123,22 +133,51 @@ class RunArchives:
                 f"Run {run_id} is here with other content: {', '.join(differing)} differ. Nothing was changed. Two "
                 "runs with one id cannot be on one stack; import the archive on another one."
             )
-        await self._require_events(run.facts)
-        return ImportOutcome.PRESENT
-
-    async def _require_events(self, facts: ArchivedRun) -> None:
-        """Check that the store has the events of a run that is here."""
-        run_id = facts.run_id
         folder = self._home / RUNS_DIR / run_id
-        if await asyncio.to_thread(is_waiting, folder):
-            return  # an earlier import still sends them
-        committed = await self._bus.call(RECORDER_COMMITTED, CommittedRequest(run_id=run_id))
-        marks = {(mark.attempt, mark.source): mark.last_seq for mark in committed.marks}
-        if any(marks.get((s.attempt, s.source), 0) < s.last_seq for s in facts.sources):
+        is_sending = await asyncio.to_thread(is_waiting, folder)
+        if is_sending and known.record.telemetry_pending:
+            return ImportOutcome.PRESENT  # an earlier import still sends its events
+        if not is_sending and await self._is_whole(folder, run.facts):
+            return ImportOutcome.PRESENT
+        if known.record.telemetry_pending:
             raise FileRefused(
-                f"Run {run_id} is here with fewer events than the archive has. If they are still on their way, try "
-                f"again in a moment; else delete it for good (`./mosaic rm --now {run_id}`), and import the archive."
+                f"Some events of run {run_id} are still on their way to the store. Import the archive again in a "
+                "moment."
             )
+        return ImportOutcome.RESTORED
+
+    async def _is_whole(self, folder: Path, facts: ArchivedRun) -> bool:
+        """Whether a run that is here has all files and events that the archive has."""
+        if await asyncio.to_thread(_missing, folder, facts):
+            return False
+        spaces = await self._bus.call(RECORDER_SPACE, NoRequest())
+        stored = [space.events for space in spaces.runs if space.run_id == facts.run_id]
+        return max(stored, default=0) >= facts.events
+
+    async def _restore(self, archive: RunArchive, run: FoundRun, order: ArchiveOrder) -> None:
+        """Bring files and events of a run back that were removed here.
+
+        The store's own copy goes when the archived one is sent. Until the database says so, nothing has changed but
+        that missing files are in their places: a kill before it costs a repetition.
+        """
+        run_id = run.facts.run_id
+        place = ImportFolder(self._home, run_id)
+        try:
+            await asyncio.to_thread(place.prepare)
+            await asyncio.to_thread(archive.extract, run_id, place.run)
+            await self._publisher.drop(run_id)
+            folder = self._home / RUNS_DIR / run_id
+            await asyncio.to_thread(_put_back, place.run, folder, run.facts)
+            note = _note(order, datetime.now(UTC), "Restored")
+            changed = await self._store.bring_back(
+                run_id, run.record.attempt, _supervisor_seq(run), note
+            )
+        finally:
+            await asyncio.to_thread(place.close)
+        if changed is not None:
+            get_log().info("run.brought_back", run_id=run_id, archive=order.sha256)
+            await self._announcer.announce(changed)
+        self._drain.wake()
 
     async def _add_all(
         self, archive: RunArchive, runs: list[FoundRun], order: ArchiveOrder
@@ -180,7 +219,7 @@ def _record(run: FoundRun, order: ArchiveOrder, now: datetime) -> RunRecord:
     run_id = run.facts.run_id
     known = run.record.model_dump(mode="json", include=set(RunRecord.model_fields))
     record = RunRecord.model_validate(known)
-    note = f"Imported {now:%Y-%m-%d %H:%M} UTC from {order.file} (SHA-256 {order.sha256[:12]}...)."
+    note = _note(order, now, "Imported")
     return record.model_copy(
         update={
             # above all of an earlier life of the run here, which a client may remember
@@ -196,6 +235,30 @@ def _record(run: FoundRun, order: ArchiveOrder, now: datetime) -> RunRecord:
             "notes": [*record.notes, note],
         }
     )
+
+
+def _note(order: ArchiveOrder, now: datetime, done: str) -> str:
+    return f"{done} {now:%Y-%m-%d %H:%M} UTC from {order.file} (SHA-256 {order.sha256[:12]}...)."
+
+
+def _missing(folder: Path, facts: ArchivedRun) -> list[str]:
+    """Paths of archived files that are not in the run's folder."""
+    return [file.path for file in facts.files if not os.path.lexists(folder / file.path)]
+
+
+def _put_back(source: Path, folder: Path, facts: ArchivedRun) -> None:
+    """Move what is missing from a prepared folder to that of the run. What is there stays as it is."""
+    for path in _missing(folder, facts):
+        target = folder / path
+        private_folder(target.parent)
+        (source / path).rename(target)
+        sync_folder(target.parent)
+    outbox = (folder / ARCHIVED_EVENTS).parent
+    private_folder(outbox)
+    (folder / REPLACES).touch(mode=0o600)
+    sync_folder(outbox)
+    (source / ARCHIVED_EVENTS).replace(folder / ARCHIVED_EVENTS)
+    sync_folder(outbox)
 
 
 def _supervisor_seq(run: FoundRun) -> int:

@@ -13,9 +13,10 @@ from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import RunRequest
 from mosaic_contracts.stack import RUNS_DIR
-from mosaic_contracts.storage_words import ORPHAN, STEPS, KeptReason
-from mosaic_contracts.store_upkeep import ThinRequest
+from mosaic_contracts.storage_words import ORPHAN, PROTECTED_KINDS, STEPS, KeptReason
+from mosaic_contracts.store_upkeep import RULE_LENGTH, ThinRequest
 from mosaic_contracts.verbs import RECORDER_THIN
+from mosaic_scheduler import problem
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.retention import removals
 from mosaic_scheduler.retention.look import Look, Looks
@@ -24,6 +25,7 @@ from mosaic_scheduler.retention.planner import PlannedThinning, PlannedUnit
 from mosaic_scheduler.retention.profiles import ProfileFile
 from mosaic_scheduler.retention.removals import Removal, RemovalState, RemovedFile
 from mosaic_scheduler.retention.trash import Trash
+from mosaic_scheduler.retention.values import Unit
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.waiting import wait_up_to
@@ -42,6 +44,8 @@ _MIN_WAIT_S = 1.0
 _REPORTS_AT_ONCE = 20
 """Runs of older versions whose files are listed with one look."""
 ORPHAN_RULE = "folders of no run"
+_ALWAYS_KEPT = PROTECTED_KINDS | {"log"}
+"""Kinds that an archived run keeps: it can still be looked at."""
 
 
 @dataclass
@@ -62,6 +66,13 @@ class StepResult:
         self.files += 1
         self.bytes += size
         self.bytes_by_kind[kind] = self.bytes_by_kind.get(kind, 0) + size
+
+
+@dataclass
+class FreeResult(StepResult):
+    """What was removed of an archived run."""
+
+    steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -163,6 +174,49 @@ class Janitor:
             result = await self._step(await self._looks.look(), chosen)
         self._sweep_due.set()  # the grace time may be short
         return result
+
+    async def free(self, run_id: str, paths: frozenset[str], rule: str) -> FreeResult:
+        """Remove files of a run that an archive has, and all of its steps, whatever profiles keep.
+
+        Args:
+            run_id: a run that has ended.
+            paths: files that the archive has; no others are removed.
+            rule: what asks for it.
+
+        Raises:
+            ProblemError: the recorder does not answer, or the run is protected as a whole.
+        """
+        await self._ready.wait()
+        async with self._turn:
+            look = await self._looks.look()
+            run = look.runs.get(run_id)
+            if run is None:
+                raise problem.run_unknown(run_id)
+            if run.kept is not None:
+                raise problem.run_protected(run_id, run.kept[1])
+            result = FreeResult()
+            name, profile = self._profiles.find(run.profile)
+            planned: Sequence[PlannedUnit] = [
+                PlannedUnit(unit, rule, rule, profile.grace_hours * 3600, name)
+                for unit in _archived_units(look.decision.units_of.get(run_id, []), paths, result)
+            ]
+            while planned:
+                batch, planned = _first_files(planned)
+                opened = await asyncio.to_thread(open_paths, self._runs)
+                await self._remove(look, run_id, batch, opened, result)
+            if not result.left:
+                await self._thin_all(run_id, rule, result)
+        self._sweep_due.set()
+        return result
+
+    async def _thin_all(self, run_id: str, rule: str, result: FreeResult) -> None:
+        request = ThinRequest(run_id=run_id, every=0, rule=rule[:RULE_LENGTH])
+        done = False
+        while not done:
+            answer = await self._bus.call(RECORDER_THIN, request)
+            result.steps += answer.removed_steps
+            result.freed_bytes += answer.freed_bytes
+            done = answer.done
 
     async def undo(self, chosen: Sequence[RemovedFile]) -> tuple[int, int, list[RemovedFile]]:
         """Bring files back from the trash. Return their number and bytes, and those that something is in the way of."""
@@ -323,7 +377,7 @@ class Janitor:
                     unit.kind,
                     item.bytes,
                     planned.rule,
-                    f"storage profile {planned.profile}: {planned.reason} ({planned.rule})",
+                    _reason(planned),
                     planned.grace_s,
                 )
                 for item in unit.items
@@ -472,4 +526,23 @@ def _by_run(planned: Iterable[PlannedUnit]) -> dict[str, list[PlannedUnit]]:
     found: dict[str, list[PlannedUnit]] = {}
     for each in planned:
         found.setdefault(each.unit.run.run_id, []).append(each)
+    return found
+
+
+def _reason(planned: PlannedUnit) -> str:
+    if planned.reason == planned.rule:
+        return planned.rule  # a user asked for it, and no profile
+    return f"storage profile {planned.profile}: {planned.reason} ({planned.rule})"
+
+
+def _archived_units(units: Iterable[Unit], paths: frozenset[str], result: StepResult) -> list[Unit]:
+    """Units of which an archive has every file. What other runs need stays, and is counted in `result`."""
+    found = []
+    for unit in units:
+        if unit.kind in _ALWAYS_KEPT or not all(item.path in paths for item in unit.items):
+            continue
+        if unit.kept is not None and unit.kept[0] is not KeptReason.RESTORED:
+            result.kept.append((*unit.kept, len(unit.items), unit.bytes))
+            continue
+        found.append(unit)
     return found

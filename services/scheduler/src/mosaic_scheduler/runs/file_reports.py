@@ -32,6 +32,11 @@ def note_end(connection: sqlite3.Connection, record: RunRecord) -> None:
         _set_state(connection, record.run_id, FilesState.DUE)
 
 
+def note_due(connection: sqlite3.Connection, run_id: str) -> None:
+    """Note that another report is due: files of an archive are back. Inside the transaction that says so."""
+    _set_state(connection, run_id, FilesState.DUE)
+
+
 def in_state(connection: sqlite3.Connection, state: FilesState) -> list[RunRecord]:
     """Ended runs whose report is so far, newest first; none that is about to be deleted."""
     rows = connection.execute(

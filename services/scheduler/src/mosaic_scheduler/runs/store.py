@@ -68,7 +68,19 @@ class RunStore:
             event_seq: last event of its newest attempt that the scheduler of its stack recorded.
         """
         await self._database.call(_insert_archived, record, nonce, event_seq)
-        self.ended.set()
+
+    async def bring_back(
+        self, run_id: str, attempt: int, event_seq: int, note: str
+    ) -> RunRecord | None:
+        """Note that files of an archive are in the folder of a run again, and that its outbox has all its events.
+
+        Args:
+            run_id: a run that has ended and is here.
+            attempt: its newest attempt.
+            event_seq: last event of that attempt that its scheduler had recorded in the archive.
+            note: what the user reads of it.
+        """
+        return await self._database.call(_bring_back, run_id, attempt, event_seq, note)
 
     async def is_kept(self, run_id: str) -> bool:
         """Whether there is such a run, and it is not about to be deleted for good."""
@@ -172,9 +184,12 @@ class RunStore:
         """Ids of runs that ended so lately and have nothing left to be sent. Looks at every ended run: for a start."""
         return await self._database.call(_shipped_since, time.time() - seconds)
 
-    async def drained(self, run_id: str) -> RunRecord | None:
-        """Note that an ended run's outbox is empty. Return its record when all of it is in the store now."""
-        return await self._database.call(_drained, run_id)
+    async def drained(self, run_id: str, *, is_archived: bool = False) -> RunRecord | None:
+        """Note that an ended run's outbox is empty. Return its record when all of it is in the store now.
+
+        `is_archived`: it held events of an archive; the report of the run's files follows.
+        """
+        return await self._database.call(_drained, run_id, is_archived)
 
     async def write(
         self,
@@ -281,7 +296,36 @@ def _insert_archived(
                 *(record.attempt, event_seq, record.model_dump_json()),
             ),
         )
-        file_reports.note_end(connection, record)
+
+
+def _bring_back(
+    connection: sqlite3.Connection,
+    run_id: str,
+    attempt: int,
+    event_seq: int,
+    note: str,
+) -> RunRecord | None:
+    with transaction(connection):
+        rows = select(connection, "run_id = ? AND purge_at IS NULL", (run_id,))
+        if not rows:
+            return None  # it was deleted meanwhile
+        old = rows[0].record
+        changes = {
+            "revision": old.revision + 1,
+            "notes": [*old.notes, note],
+            "telemetry_pending": True,
+        }
+        new = old.model_copy(update=changes)
+        connection.execute(
+            "UPDATE runs SET revision = ?, record = ? WHERE run_id = ?",
+            (new.revision, new.model_dump_json(), run_id),
+        )
+        outbox.delete_all(connection, run_id)
+        connection.execute(
+            "UPDATE runs SET pending = 1, event_attempt = ?, event_seq = ? WHERE run_id = ?",
+            (attempt, event_seq, run_id),
+        )
+        return new
 
 
 def _insert_all(
@@ -390,9 +434,11 @@ def _work(
     return found
 
 
-def _drained(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
+def _drained(connection: sqlite3.Connection, run_id: str, is_archived: bool) -> RunRecord | None:
     with transaction(connection):
         connection.execute("UPDATE runs SET pending = 0 WHERE run_id = ?", (run_id,))
+        if is_archived:
+            file_reports.note_due(connection, run_id)
         return outbox.settle(connection, run_id)
 
 
