@@ -113,9 +113,15 @@ def large_run(home: Path, events: int) -> tuple[StackUnderTest, str]:
 
 def main() -> None:
     """Archive, import, and print what both took."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--events", type=int, default=1_000_000)
-    parser.add_argument("--folder", type=Path, help="where everything is written; default: the folder for temporary files")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        help="where everything is written; default: the folder for temporary files",
+    )
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mosaic-archive-", dir=asked.folder) as made:
         folder = Path(made)

@@ -210,6 +210,7 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
         REPLAY,
         IMPORT,
         IMPORT_ARCHIVE,
+        FREE,
         DASHBOARD,
         DELETE,
         DELETION,

@@ -47,9 +47,13 @@ def in_state(connection: sqlite3.Connection, state: FilesState) -> list[RunRecor
 
 
 def is_unreported(connection: sqlite3.Connection, run_id: str) -> bool:
-    """Whether no report of the run was noted yet."""
-    row = connection.execute("SELECT files_state FROM runs WHERE run_id = ?", (run_id,)).fetchone()
-    return row is not None and row[0] in (FilesState.NONE, FilesState.DUE)
+    """Whether no report of the run was noted yet, and none follows by itself when the events of an archive are sent."""
+    row = connection.execute(
+        "SELECT files_state, pending FROM runs WHERE run_id = ?", (run_id,)
+    ).fetchone()
+    return row is not None and (
+        row[0] == FilesState.DUE or (row[0] == FilesState.NONE and not row[1])
+    )
 
 
 def add_report(
