@@ -17,6 +17,7 @@ and gateway of the second stack what they have more than before. One JSON object
 import argparse
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -75,8 +76,6 @@ def disk_rate(folder: Path, size: int) -> dict[str, float]:
 
 def lines_bytes(path: Path) -> int:
     """Size of the events as JSON lines, unpacked."""
-    import subprocess
-
     program = (
         "import sys, zstandard\n"
         "total = 0\n"
@@ -89,8 +88,8 @@ def lines_bytes(path: Path) -> int:
         with subprocess.Popen(
             [python, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         ) as counter:
-            assert counter.stdin is not None
-            assert counter.stdout is not None
+            if counter.stdin is None or counter.stdout is None:
+                raise SystemExit("no pipe")
             with archive.open(name) as file:
                 while piece := file.read(2**20):
                     counter.stdin.write(piece)
@@ -147,9 +146,9 @@ def main() -> None:
             grown = {name: round(peak_mib(pid) - before[name]) for name, pid in pids.items()}
         finally:
             other.stop()
-    assert run.summary is not None
-    assert run.summary.events >= asked.events
-    assert run.summary.gaps == 0
+    summary = run.summary
+    if summary is None or summary.events < asked.events or summary.gaps:
+        raise SystemExit(f"events are missing: {summary}")
     for part, seconds in ((archive, archive["s"]), (imported, imported["s"])):
         part["mb_s"] = round(size / seconds / 1e6, 1)
         part["lines_mb_s"] = round(lines / seconds / 1e6, 1)
