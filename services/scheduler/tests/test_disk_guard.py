@@ -154,10 +154,13 @@ class Ballast:
         """Take as much as leaves so much free."""
         now = os.statvfs(self._path.parent)
         self._path.touch()
-        size = self._path.stat().st_size + now.f_bavail * now.f_frsize - free_bytes
+        taken = self._path.stat().st_size
+        size = taken + now.f_bavail * now.f_frsize - free_bytes
         with self._path.open("r+b") as file:
-            file.truncate(0)
-            os.posix_fallocate(file.fileno(), 0, size)
+            if size < taken:
+                file.truncate(size)
+            else:
+                os.posix_fallocate(file.fileno(), taken, size - taken)
 
     def remove(self) -> None:
         """Give all of it back."""
