@@ -1,12 +1,21 @@
 """Logging: JSON lines, and secrets that never show."""
 
+import contextlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
 
-from mosaic_servicekit.logging import HIDDEN, Redactor, configure_logging, get_log, redactor
+from mosaic_servicekit.logging import (
+    HIDDEN,
+    PatientLogger,
+    Redactor,
+    configure_logging,
+    get_log,
+    redactor,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +60,18 @@ def test_a_line_is_json_without_secrets(capsys: pytest.CaptureFixture[str]) -> N
     assert line["service"] == "test"
     assert line["token"] == HIDDEN
     assert "canary" not in json.dumps(line)
+
+
+def test_a_log_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
+    """Lines are dropped while a disk is full, and the next line that can be written says how many."""
+    with Path("/dev/full").open("w") as full:
+        for _ in range(3):
+            PatientLogger(full).warning("lost")
+        with (tmp_path / "log").open("w+") as file:
+            PatientLogger(file).info("kept")
+            PatientLogger(file).info("kept too")
+            file.seek(0)
+            begun, lost, *kept = file.read().splitlines()
+        assert (begun, json.loads(lost)["lines"], kept) == ("", 3, ["kept", "kept too"])
+        with contextlib.suppress(OSError):
+            full.close()

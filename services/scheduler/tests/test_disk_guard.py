@@ -1,6 +1,9 @@
 """The disk guard: levels of volumes, and runs that wait or stop, on a real small file system."""
 
+import asyncio
+import contextlib
 import os
+import signal
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -19,6 +22,7 @@ from mosaic_scheduler.disk.level import SpaceLimits, next_level
 from mosaic_scheduler.disk.volume import VolumeUse, look_at_volumes
 from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptStatus
 from mosaic_scheduler.reconcile.decision import EndRun, Facts, Restart, decide
+from mosaic_scheduler.reconcile.loop import TICK_S
 from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_servicekit.errors import SettingsInvalid
 from mosaic_servicekit.testing import TestBroker
@@ -162,6 +166,13 @@ class Ballast:
             else:
                 os.posix_fallocate(file.fileno(), taken, size - taken)
 
+    def fill(self) -> None:
+        """Take every byte."""
+        self.leave(4 * MIB)
+        with self._path.open("ab", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+
     def remove(self) -> None:
         """Give all of it back."""
         self._path.unlink()
@@ -279,3 +290,19 @@ async def test_a_users_stop_takes_the_place_of_the_disks(small_stack: Stack) -> 
     ended = await small_stack.wait_end(run.run_id)
     assert (ended.state, ended.attempt) == (RunState.CANCELLED, 1)
     ballast.remove()
+
+
+@pytest.mark.broker
+@pytest.mark.timeout(180)
+async def test_a_disk_without_a_free_byte_ends_no_service(small_stack: Stack) -> None:
+    """Neither database nor log can be written: the scheduler goes on, and with space again the run gets its end."""
+    run = await saving(small_stack)
+    ballast = Ballast(small_stack)
+    ballast.fill()
+    await level_of(small_stack, CRITICAL)
+    await asyncio.sleep(3 * TICK_S)  # nothing announces that every loop has failed once
+    ballast.remove()
+    ended = await small_stack.wait_end(run.run_id)
+    assert ended.end is not None
+    assert ended.state in (RunState.INTERRUPTED, RunState.FAILED)
+    assert await small_stack.kill_scheduler(signal.SIGTERM) == 0

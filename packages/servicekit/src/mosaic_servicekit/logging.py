@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
@@ -52,6 +52,44 @@ class Redactor:
         return {key: self.clean(value, key) for key, value in event.items()}
 
 
+class PatientLogger(structlog.PrintLogger):
+    """Writes lines to a stream, and drops those that it refuses: a log on a full disk must not end the service.
+
+    The number of dropped lines is in the first line that can be written again.
+    """
+
+    def __init__(self, file: TextIO) -> None:
+        super().__init__(file)
+        self._stream = file
+
+    def msg(self, message: str) -> None:
+        """Write a line."""
+        text = message + "\n"
+        if _lost.lines:
+            # what the last refused line had begun is no line
+            text = f'\n{{"event": "log.lost", "level": "warning", "lines": {_lost.lines}}}\n{text}'
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError:
+            _lost.lines += 1
+            return
+        _lost.lines = 0
+
+    log = debug = info = warn = warning = msg
+    fatal = failure = err = error = critical = exception = msg
+
+
+class _Lost:
+    """Lines that could not be written since the last that could."""
+
+    lines = 0
+
+
+_lost = _Lost()
+"""Of this process: a logger is made for each line."""
+
+
 redactor = Redactor()
 """The one redactor of this process."""
 
@@ -84,7 +122,7 @@ def configure_logging(service: str, log_format: Literal["json", "text"] = "json"
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=lambda *_: PatientLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )
     structlog.contextvars.bind_contextvars(service=service)
