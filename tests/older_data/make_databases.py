@@ -1,9 +1,9 @@
-"""Make the databases of all versions again, each with the code that first had the version, from the git history.
+"""Make the databases of versions that have none yet, each with the code that has the version, from the git history.
 
     python tests/older_data/make_databases.py
 
 The archives lie where their tests are: packages/store/tests/data and services/scheduler/tests/data. After a change of
-a schema, add the commit of the version to the table.
+a schema, add the commit of the version to the table. An archive that is deleted is made again.
 """
 
 import os
@@ -33,7 +33,7 @@ STORE = Database(
     "telemetry.sqlite3",
     "packages/store",
     "fill_store.py",
-    ("0a764387", "ae0caaae", "15c498f4", "e4d57187", "13b19856"),
+    ("0a764387", "ae0caaae", "15c498f4", "e4d57187", "13b19856", "3901d853"),
 )
 SCHEDULER = Database(
     "scheduler",
@@ -43,14 +43,21 @@ SCHEDULER = Database(
     (
         *("80243905", "e640853f", "94b9bf19", "938489ad", "d3a20ca7"),
         *("38f4acfd", "a931704d", "a246cff8", "7b5e3391", "13b19856"),
+        *("090fcf69", "bcb45ff7"),
     ),
 )
+
+
+def archive_path(database: Database, version: int) -> Path:
+    """The archive of a version."""
+    folder = ROOT / database.component / "tests" / "data"
+    return folder / f"{database.name}_{version}.tar.xz"
 
 
 def make(database: Database, version: int, commit: str) -> Path:
     """Fill one database with the code of a commit, and archive it with what that code reads of it."""
     component = ROOT / database.component
-    target = component / "tests" / "data" / f"{database.name}_{version}.tar.xz"
+    target = archive_path(database, version)
     with tempfile.TemporaryDirectory(prefix="mosaic-older-") as made:
         code, data = Path(made) / "code", Path(made) / "data"
         code.mkdir()
@@ -77,9 +84,11 @@ def make(database: Database, version: int, commit: str) -> Path:
 
 
 def main() -> None:
-    """Make all of them."""
+    """Make those that are missing."""
     for database in (STORE, SCHEDULER):
         for version, commit in enumerate(database.commits, 1):
+            if archive_path(database, version).exists():
+                continue
             made = make(database, version, commit)
             size = f"{made.stat().st_size:,} bytes"
             sys.stdout.write(f"{made.relative_to(ROOT)}: {size}, from {commit}\n")

@@ -143,23 +143,6 @@ async def test_telemetry_is_complete_once_outbox_and_own_events_are_stored(
     assert stored.record == settled
 
 
-async def test_a_database_of_the_version_before_opens(tmp_path: Path) -> None:
-    """Its runs are there, in the order of their submission, and can be changed."""
-    path = tmp_path / "old.sqlite3"
-    with sqlite3.connect(path) as connection:
-        connection.executescript((Path(__file__).parent / "data" / "scheduler_v1.sql").read_text())
-    connection.close()
-    database = Database(path)
-    store = RunStore(database)
-    waiting = [run.record for run in await store.queued()]
-    assert [record.name for record in waiting] == ["run 0", "run 1"]
-    assert [run.record.name for run in await store.with_leftovers()] == ["run 2"]
-    assert await store.write(waiting[0], state=RunState.STARTING) is not None
-    await store.insert(make_record(), "nonce")
-    assert [run.record.name for run in await store.queued()] == ["run 1", "a run"]
-    await database.close()
-
-
 async def test_one_key_makes_one_run(store: RunStore, database: Database) -> None:
     """The same key and request give the run made first; another request under it is a conflict, for a day."""
     key, other = IdempotencyKey.of("k", {"a": 1, "b": 2}), IdempotencyKey.of("k", {"a": 2})
