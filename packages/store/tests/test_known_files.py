@@ -8,6 +8,7 @@ import pytest
 import zstandard
 
 from mosaic_contracts.manifest_words import RUN_FILES
+from mosaic_contracts.storage_words import FILE_RESTORED
 from mosaic_contracts.tracking_words import TRACKING_RUN
 from mosaic_contracts.wire import (
     ENCODING_ZSTD,
@@ -105,3 +106,66 @@ def test_rebuilt_rows_are_the_same(writer: Writer, reader: Reader) -> None:
         assert rows(db) == [[], [], []]
     db.close()
     assert reader.known_files(RUN) == NO_FILES
+
+
+REMOVALS = [
+    stored(
+        ArtifactPruned(10, 0, "best.pt", "quota"),
+        ArtifactPruned(11, 0, "logs/worker.log", "quota"),
+        ArtifactPruned(12, 0, "tensorboard", ""),
+        source=SOURCE_SUPERVISOR,
+    ),
+    stored(
+        Extra(13, 0, FILE_RESTORED, {"path": "best.pt"}),
+        Extra(14, 0, FILE_RESTORED, {"path": "logs/worker.log"}),
+        Extra(15, 0, FILE_RESTORED, {"path": 7}),
+        source=SOURCE_SUPERVISOR,
+    ),
+    stored(ArtifactPruned(16, 0, "logs/worker.log", "again"), source=SOURCE_SUPERVISOR),
+    stored(Extra(2000, 0, FILE_RESTORED, {"path": "tensorboard"})),
+]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_a_file_is_back_when_the_scheduler_says_so_last(
+    writer: Writer, reader: Reader, order: tuple[int, ...]
+) -> None:
+    """In whatever order the batches come; a worker's word on it counts nothing, and no reason is a reason."""
+    writer.apply([*BATCHES[:5], *(REMOVALS[n] for n in order)], CURSOR)
+    files = {file.path: (file.pruned, file.pruned_reason) for file in reader.known_files(RUN).files}
+    assert files["best.pt"][0] is False
+    assert files["logs/worker.log"] == (True, "again")
+    assert files["tensorboard"] == (True, "")
+    shown = {row.path: row.exists for row in reader.artifacts(RUN)}
+    assert shown == {"best.pt": True, "tensorboard": False, "logs/worker.log": False}
+    (entry,) = reader.checkpoint_entries()
+    assert entry.is_kept
+    (found,) = reader.stored_files([RUN])
+    assert found.paths == ["best.pt", "early.log"]
+
+
+def test_files_of_runs_come_in_columns(writer: Writer, reader: Reader) -> None:
+    """Places do not move when others go, and a run without events has none."""
+    saved = [
+        Checkpoint(n, 0, f"{n}.pt", n, "d", 3, "periodic", {"mean_return_20": float(n)})
+        for n in range(1, 5)
+    ]
+    gone = [ArtifactPruned(n, 0, f"{n}.pt", "quota") for n in (5, 6)]
+    gone[0].path, gone[1].path = "1.pt", "3.pt"
+    seen = [{"path": path, "kind": "log", "bytes": 9, "mtime_us": 5_000_000} for path in "ab"]
+    seen += [{"path": f"{n}.pt", "kind": "other", "bytes": 3, "name_hex": "ff"} for n in (2, 4)]
+    writer.apply(
+        [
+            stored(*saved, *gone),
+            stored(Extra(1, 0, RUN_FILES, {"files": seen}), source=SOURCE_SUPERVISOR),
+        ],
+        CURSOR,
+    )
+    found, nothing = reader.stored_files([RUN, RUN[:-1] + "2"])
+    assert found.paths == ["2.pt", "4.pt", "a", "b"]
+    assert found.kinds == ["checkpoint", "checkpoint", "log", "log"]
+    assert found.places == [1, 3, 0, 1]
+    assert (found.means, found.steps) == ([2.0, 4.0, None, None], [2, 4, None, None])
+    assert found.times == [1e9, 1e9, 5.0, 5.0]
+    assert (found.announced, found.names) == ([True, True, False, False], ["ff", "ff", None, None])
+    assert nothing.paths == []

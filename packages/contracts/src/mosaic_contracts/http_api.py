@@ -332,7 +332,7 @@ DELETION: Operation[DeletionReport] = Operation(
 RESTORE: Operation[RunView] = Operation("POST", f"{_RUN}/restore", "runs.RunView")
 
 STORAGE: Operation[StorageReport] = Operation(
-    "GET", f"{PREFIX}/storage", "storage_reports.StorageReport"
+    "GET", f"{PREFIX}/storage", "storage_reports.StorageReport", is_slow=True
 )
 PLAN_PRUNE: Operation[PrunePlan] = Operation(
     "POST",
@@ -340,6 +340,7 @@ PLAN_PRUNE: Operation[PrunePlan] = Operation(
     "storage_reports.PrunePlan",
     body="storage_reports.PruneRequest",
     repeats=True,
+    is_slow=True,
 )
 PRUNE: Operation[PruneResult] = Operation(
     "POST",

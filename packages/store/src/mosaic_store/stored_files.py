@@ -3,6 +3,7 @@
 import sqlite3
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from mosaic_contracts.stored_files import StoredRunFiles
 
@@ -11,21 +12,17 @@ _MAX_ROWS = 20_000
 _MAX_S = 1.0
 """Seconds after which an answer ends with the run that it is at."""
 # A folder that a run announced has an announcement and no report; its files are rows of their own.
-_KEPT = """
-WITH known AS (
-    SELECT *, CASE WHEN attempt > 0 THEN kind ELSE coalesce(seen_kind, 'other') END AS its_kind
-    FROM artifact WHERE run = ? AND (attempt > 0 OR seen_attempt > 0)
-), placed AS (
-    SELECT *, row_number() OVER (PARTITION BY its_kind ORDER BY attempt = 0, attempt, seq, path) - 1 AS place FROM known
-)
-SELECT path, its_kind, seen_type, coalesce(seen_bytes, bytes), CASE WHEN attempt > 0 THEN t_us ELSE seen_us END,
-    step, episode, env, mean_return, reason, attempt > 0, place, seen_name
-FROM placed WHERE gone_attempt = 0 OR gone_reason IS x'' OR NOT ((gone_attempt, gone_seq) > (attempt, seq)
-    AND (gone_attempt, gone_seq) > (seen_attempt, seen_seq))
+_FILES = """
+SELECT path, CASE WHEN attempt > 0 THEN kind ELSE coalesce(seen_kind, 'other') END, seen_type,
+    coalesce(seen_bytes, bytes), CASE WHEN attempt > 0 THEN t_us ELSE seen_us END,
+    step, episode, env, mean_return, reason, attempt > 0, seen_name,
+    gone_attempt > 0 AND gone_reason IS NOT x'' AND (gone_attempt, gone_seq) > (attempt, seq)
+        AND (gone_attempt, gone_seq) > (seen_attempt, seen_seq)
+FROM artifact WHERE run = ? AND (attempt > 0 OR seen_attempt > 0) ORDER BY attempt = 0, attempt, seq, path
 """
 _COLUMNS = (
     *("paths", "kinds", "types", "bytes", "times", "steps", "episodes", "envs", "means", "reasons"),
-    *("announced", "places", "names"),
+    *("announced", "names"),
 )
 
 
@@ -47,7 +44,15 @@ def _files_of(db: sqlite3.Connection, run_id: str) -> StoredRunFiles:
     row = db.execute("SELECT id FROM run WHERE run_id = ?", (run_id,)).fetchone()
     if row is None:
         return files
-    columns = zip(*db.execute(_KEPT, row), strict=True)
+    places: dict[str, int] = {}
+    kept: list[tuple[Any, ...]] = []
+    for found in db.execute(_FILES, row):
+        kind = found[1]
+        place = places[kind] = places.get(kind, -1) + 1
+        if not found[-1]:
+            kept.append(found)
+            files.places.append(place)
+    columns = zip(*kept, strict=True)
     for name, column in zip(_COLUMNS, columns, strict=False):  # a run without files has no columns
         setattr(files, name, list(column))
     files.times = [None if t_us is None else t_us / 1e6 for t_us in files.times]

@@ -1,6 +1,7 @@
 """Files of ended runs, as the recorder knows them. What is known of a run is kept until its record changes."""
 
 from collections.abc import Mapping
+from itertools import compress
 from typing import NamedTuple
 
 from mosaic_contracts.manifest import OTHER
@@ -15,6 +16,8 @@ from mosaic_servicekit.bus import Bus
 _RUNS_AT_ONCE = 500
 _UNFINISHED = (".tmp", ".part", ".draft")
 """Endings of files that a writer renames when they are complete."""
+
+_REMOVABLE = frozenset({FileType.FILE.value, FileType.LINK.value})
 
 
 class StoredItem(NamedTuple):
@@ -97,40 +100,29 @@ def items_of(run: StoredRunFiles) -> RunItems:
         )
         if announced and type is None
     }
+    kinds = [
+        kind if kind != OTHER else _kind(path, folders)
+        for path, kind in zip(run.paths, run.kinds, strict=True)
+    ]
     names = [
         path.encode() if name is None else bytes.fromhex(name)
         for path, name in zip(run.paths, run.names, strict=True)
     ]
-    rows = zip(
-        run.paths,
-        names,
-        (_kind(path, kind, folders) for path, kind in zip(run.paths, run.kinds, strict=True)),
-        run.bytes,
-        run.times,
-        run.steps,
-        run.episodes,
-        run.envs,
-        run.means,
-        run.reasons,
-        run.places,
-        strict=True,
+    columns = (
+        *(run.paths, names, kinds, run.bytes, run.times, run.steps, run.episodes, run.envs),
+        *(run.means, run.reasons, run.places),
     )
-    items = [
-        StoredItem(*row)
-        for row, type in zip(rows, run.types, strict=True)
-        if type in (FileType.FILE, FileType.LINK)
-    ]
-    return RunItems(items, folders)
+    is_file = [type in _REMOVABLE for type in run.types]
+    rows = compress(zip(*columns, strict=True), is_file)
+    return RunItems(list(map(StoredItem._make, rows)), folders)
 
 
-def _kind(path: str, kind: str, folders: Mapping[str, str]) -> str:
-    """The kind of a file: that of an announced folder above it, where its own path says nothing."""
-    if kind != OTHER:
-        return kind
+def _kind(path: str, folders: Mapping[str, str]) -> str:
+    """The kind of a file whose own path says nothing: that of an announced folder above it."""
     if path.endswith(_UNFINISHED):
         return DRAFT
     while folders and "/" in path:
         path = path.rpartition("/")[0]
         if path in folders:
             return folders[path]
-    return kind
+    return OTHER

@@ -19,7 +19,7 @@ _MIN_STEP_BYTES = 64 * 1024
 """A thinning that would free less is not worth its work."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)  # not frozen: as `Unit`
 class PlannedUnit:
     """Files that go together."""
 
@@ -67,7 +67,6 @@ class Decision:
     """By run: what goes next."""
     profiles: dict[str, str] = field(default_factory=dict)
     """By run: name of its profile."""
-    units_of: dict[str, list[Unit]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,11 +93,12 @@ def decide(facts: StorageFacts) -> Decision:
         profiles[name] = profile
         decision.profiles[run.run_id] = name
         every = _kept_every(profile, facts.spaces.get(run.run_id))
-        units = units_of(
-            run, facts.files.get(run.run_id, ()), every, facts.restored.get(run.run_id, frozenset())
-        )
-        decision.units_of[run.run_id] = units
-        by_profile[name] += units
+        items = facts.files.get(run.run_id, ())
+        if profile.budget_bytes is None:
+            kinds = {DRAFT, *(rule.kind for rule in profile.rules)}
+            items = [item for item in items if item.kind in kinds]
+        restored = facts.restored.get(run.run_id, frozenset())
+        by_profile[name] += units_of(run, items, every, restored)
         thinning = _thinning(run, name, profile, facts.spaces.get(run.run_id))
         if thinning is not None:
             decision.thinnings.append(thinning)
@@ -129,10 +129,11 @@ def _apply(
     for unit in units:
         by_kind[unit.kind].append(unit)
     for rule in profile.rules:
+        text = rule.text
         for group in _scoped(rule.scope, by_kind[rule.kind]):
             left = [unit for unit in group if id(unit) not in going]
             for unit, reason in beyond(rule, left, now):
-                take(unit, rule.text, reason)
+                take(unit, text, reason)
             _note_upcoming(decision, rule, left, going, now)
     if profile.budget_bytes is not None:
         over = sum(unit.bytes for unit in units if id(unit) not in going) - profile.budget_bytes

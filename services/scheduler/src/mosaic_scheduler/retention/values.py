@@ -17,7 +17,7 @@ BUDGET_KINDS = frozenset({VIDEO, "tensorboard", "wandb", "log", CHECKPOINT})
 """Kinds that go when a profile is over its budget; what MOSAIC does not know stays."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)  # not frozen: there are 100,000 of them in one look
 class Unit:
     """What a rule counts as one: a file, or all files of a run's kind."""
 
