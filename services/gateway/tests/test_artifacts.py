@@ -1,6 +1,7 @@
 """Files of a run over a real gateway process: exact names, ranges, and no way out of the run folder."""
 
 import asyncio
+import fcntl
 import os
 import re
 import time
@@ -206,7 +207,10 @@ async def test_no_path_leads_out_of_the_run_folder(gateway: Any, peers: Any) -> 
 
 
 async def test_a_large_download_holds_up_nobody(gateway: Any, peers: Any) -> None:
-    """While a client takes a large file slowly, other requests are answered at once, and its end frees the file."""
+    """While a client takes a large file slowly, other requests are answered at once, and its end frees the file.
+
+    Until then the file is locked, by which the scheduler knows that it must stay.
+    """
     file = run_folder(gateway) / "big.bin"
     with file.open("wb") as made:
         made.truncate(2**31)
@@ -220,7 +224,19 @@ async def test_a_large_download_holds_up_nobody(gateway: Any, peers: Any) -> Non
                 async with asyncio.timeout(1):
                     assert (await gateway.get(f"/runs/{RUN_ID}/artifacts/none")).status_code == 404
             assert str(file) in open_files(gateway.pid)
+            assert is_locked(file)
     await asyncio.to_thread(wait_until_closed, gateway.pid, str(file))
+    assert not is_locked(file)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether somebody holds a lock on a file."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def wait_until_closed(pid: int, path: str) -> None:

@@ -85,7 +85,8 @@ def read_artifacts(db: sqlite3.Connection, run_id: str) -> list[ArtifactRow]:
     rows = db.execute(
         "SELECT path, kind, bytes, sha256, step, env, episode, reason, t_us,"
         " gone_reason IS x'' OR (attempt, seq) > (gone_attempt, gone_seq) FROM artifact"
-        " WHERE run=(SELECT id FROM run WHERE run_id=?) AND (attempt > 0 OR (gone_attempt > 0 AND gone_reason IS NOT x''))"
+        " WHERE run=(SELECT id FROM run WHERE run_id=?)"
+        " AND (attempt > 0 OR (gone_attempt > 0 AND gone_reason IS NOT x''))"
         " ORDER BY attempt, seq, path",
         (run_id,),
     )
