@@ -214,6 +214,7 @@ def hostile(answers: Answers) -> Answers:
         "/api/v1/groups": {"groups": [GROUP]},
         "/api/v1/groups/check": GROUP_PLAN,
         "/api/v1/storage/plan": PRUNE_PLAN,
+        "/api/v1/storage/profiles": {"path": FREE, "exists": False, "problem": FREE, "content": {}},
         "/api/v1/storage/prune": {"files": 1, "bytes_by_kind": {FREE: 1}, "kept": KEPT},
         "/api/v1/storage/undo": {"files": 1, "refused": [FREE]},
         "/readyz": {"findings": [{"message": FREE}]},
@@ -243,7 +244,7 @@ LINES_OF_VERBS = [
     ("compare", EVIL, "random"), ("compare", "--training", EVIL), ("reproduce", EVIL),
     ("reproduce", "last", "--with", EVIL), ("tensorboard", "last", "--no-open"), ("tensorboard", EVIL),
     ("disk", "--stack-only"), ("disk", "last"), ("disk", "--trash"), ("disk", EVIL), ("gc",), ("gc", "--dry-run"),
-    ("gc", "--undo"), ("gc", "--run", EVIL), ("pin", "last"), ("pin", EVIL), ("unpin", "last"),
+    ("disk", "--profiles"), ("gc", "--undo"), ("gc", "--run", EVIL), ("pin", "last"), ("pin", EVIL), ("unpin", "last"),
     ("wandb", "status", "last"), ("wandb", "sync", "last"), ("wandb", "sync", EVIL), ("sweep", EVIL),
     ("archive", EVIL), ("archive", "last", "-o", EVIL), ("import", EVIL),
 ]  # fmt: skip

@@ -172,6 +172,30 @@ def test_the_trash_is_listed_with_the_time_that_is_left(mosaic: Mosaic, stored: 
     assert "The trash is empty" in mosaic("disk", "--trash")[2]
 
 
+def test_profiles_are_listed_with_their_rules(mosaic: Mosaic, stored: Answers) -> None:
+    """With which one counts for runs that name none, and what is wrong with the file."""
+    content = StorageProfiles.model_validate(
+        {
+            "default": "lab",
+            "automatic": False,
+            "profiles": {"lab": {"rules": [{"kind": "video", "max_count": 3}], "steps_every": 4}},
+        }
+    )
+    answer = {"path": "/data/storage_profiles.yaml", "exists": True}
+    stored[f"{STORAGE}/profiles"] = answer | {"content": content.model_dump(mode="json")}
+    _, out, err = mosaic("disk", "--profiles")
+    lines = out.splitlines()
+    at = lines.index("lab (default, of runs that name none)")
+    assert lines[at + 1 : at + 3] == [
+        "  video: max count 3",
+        "  steps: those of 1 in 4 episodes stay",
+    ]
+    assert lines[lines.index("keep_all") + 1] == "  removes nothing"
+    assert "automatic: false" in err
+    stored[f"{STORAGE}/profiles"] |= {"problem": "line 3: there is no field keep_lst."}
+    assert "line 3" in mosaic("disk", "--profiles")[2]
+
+
 def test_a_dry_run_lists_what_would_go_and_what_stays(mosaic: Mosaic, stored: Answers) -> None:
     """Nothing is sent that changes anything; filters are sent on."""
     code, out, err = mosaic("gc", "--dry-run", "--kind", "video", "--run", "last")

@@ -199,7 +199,7 @@ WORDS: dict[str, Words] = {
     "disk": Words(
         "Show what fills the disk: by kind, by run, and outside of the stack; of one run, what it keeps and what goes.",
         options=kinds(
-            "--limit=any -n=any --trash --stack-only --json --url=any --token-file=any "
+            "--limit=any -n=any --trash --profiles --stack-only --json --url=any --token-file=any "
             "--ca-file=any --help -h "
         ),
         arguments=("run",),

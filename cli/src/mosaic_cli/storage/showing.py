@@ -12,6 +12,7 @@ from mosaic_cli.storage.outside import OutsideEntry
 from mosaic_cli.wording import ahead, one_line, path_line, plural, short_ids, size
 
 if TYPE_CHECKING:
+    from mosaic_contracts.storage import StorageProfiles
     from mosaic_contracts.storage_reports import (
         KeptCount,
         KindUse,
@@ -150,6 +151,24 @@ def folder_table(sizes: Mapping[str, FolderSize]) -> Table:
     for name, found in sorted(sizes.items(), key=lambda each: -each[1].bytes):
         table.add_row(name, size(found.bytes))
     return table
+
+
+def profile_lines(content: "StorageProfiles") -> list[str]:
+    """Each profile with its rules below it."""
+    lines = []
+    for name, profile in content.profiles.items():
+        lines.append(
+            f"{name} (default, of runs that name none)" if name == content.default else name
+        )
+        lines += [f"  {rule.text}" for rule in profile.rules]
+        if profile.steps_every is not None:
+            lines.append(f"  steps: those of 1 in {profile.steps_every} episodes stay")
+        if profile.budget_bytes is not None:
+            lines.append(f"  all runs together: {size(profile.budget_bytes)}")
+        if lines[-1].startswith(name):
+            lines.append("  removes nothing")
+        lines.append(f"  in the trash for {profile.grace_hours:g} h")
+    return lines
 
 
 def kept_lines(kept: "Sequence[KeptCount]") -> list[str]:

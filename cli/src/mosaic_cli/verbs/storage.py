@@ -22,6 +22,7 @@ from mosaic_cli.storage.showing import (
     kind_table,
     outside_table,
     plan_table,
+    profile_lines,
     removal_words,
     run_table,
     total_table,
@@ -76,6 +77,12 @@ def disk(
     trash: Annotated[
         bool, typer.Option("--trash", help="List the removed files that can be brought back.")
     ] = False,
+    profiles: Annotated[
+        bool,
+        typer.Option(
+            "--profiles", help="List the storage profiles, and what is wrong with their file."
+        ),
+    ] = False,
     stack_only: Annotated[
         bool,
         typer.Option("--stack-only", help="Do not count environments, images and uv's cache."),
@@ -91,6 +98,8 @@ def disk(
         _show_run(run, json)
     elif trash:
         _show_trash(limit, json)
+    elif profiles:
+        _show_profiles(json)
     else:
         _show_all(limit, json, counts_outside=not stack_only and not is_elsewhere())
 
@@ -261,6 +270,22 @@ def _show_trash(limit: int, json: bool) -> None:
     out.print(trash_table(trash.items[:limit], now))
     words = f"{plural(trash.files, 'file')}, {size(trash.bytes)}"
     say(f"{words}. `./mosaic gc --undo` brings them back, with --item N one of them.")
+
+
+def _show_profiles(json: bool) -> None:
+    with open_client() as client:
+        found = client.storage_profiles()
+    if json:
+        emit(found)
+        return
+    if found.problem:
+        say(found.problem)
+    elif not found.exists:
+        say(f"{found.path} does not exist: these are the profiles that come with MOSAIC.")
+    for line in profile_lines(found.content):
+        out.print(line, soft_wrap=True)
+    if not found.content.automatic:
+        say("Rules are applied by `./mosaic gc` alone (automatic: false).")
 
 
 def _show_plan(plan: "PrunePlan", json: bool) -> None:
