@@ -25,6 +25,7 @@ from mosaic_contracts.stored_files import StoredFiles, StoredFilesRequest, Store
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.disk.level import SpaceLimits
 from mosaic_scheduler.disk.watch import VolumeWatch
+from mosaic_scheduler.reconcile import purge
 from mosaic_scheduler.retention import janitor, orphans, removals
 from mosaic_scheduler.retention.inventory import FileInventory
 from mosaic_scheduler.retention.janitor import ALL, Janitor
@@ -106,7 +107,7 @@ class Parts:
         self.store = RunStore(self.database)
         self.recorder = RecorderDouble(home)
         self.announced: list[RunRecord] = []
-        self.due, self.short = asyncio.Event(), asyncio.Event()
+        self.due, self.short, self.trash_due = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.profiles = ProfileFile(home)
         self.profiles.path.write_text(RULES)
         self.janitor = self.new_janitor()
@@ -134,6 +135,7 @@ class Parts:
             list_files,
             self.due,
             self.short,
+            self.trash_due,
         )
 
     async def add_run(
@@ -401,6 +403,10 @@ async def test_a_deleted_run_takes_its_trash_with_it(parts: Parts) -> None:
     await parts.database.call(lambda db: db.execute("UPDATE runs SET purge_at = 1"))
     assert (await parts.undo()).files == 0
     assert parts.files() == ["checkpoints/c"]
+    await parts.database.call(purge._forget, RUN)
+    sweeps = asyncio.create_task(parts.janitor.run_sweeps())
+    await holds(lambda: not parts.trash())
+    sweeps.cancel()
 
 
 async def test_what_a_loss_of_power_undid_is_done_again(parts: Parts) -> None:

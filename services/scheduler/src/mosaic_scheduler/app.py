@@ -172,7 +172,8 @@ class SchedulerApp:
             volumes=self._volumes,
             wake=reconcile,
         )
-        profiles, reported = ProfileFile(home), asyncio.Event()
+        profiles = ProfileFile(home)
+        reported, trash_due = asyncio.Event(), asyncio.Event()
         self._files = FileReporter(
             database,
             store,
@@ -191,9 +192,10 @@ class SchedulerApp:
             self._files.report_files,
             reported,
             self._volumes.short,
+            trash_due,
         )
         self._volumes.on_change(reported.set)
-        self._purge = RunPurge(database, bus, home, executor, self._publisher)
+        self._purge = RunPurge(database, bus, home, executor, self._publisher, trash_due)
         self._machine = _machine_watch(
             settings, executor, ledger, self._gpu_watch, heartbeats, database, events_due
         )

@@ -59,12 +59,15 @@ class RunPurge:
         home: Path,
         executor: Executor,
         publisher: EventPublisher,
+        forgotten: asyncio.Event,
     ) -> None:
+        """`forgotten`: set when a run is gone, and with it the last word on its files in the trash."""
         self._database = database
         self._bus = bus
         self._runs = home / RUNS_DIR
         self._executor = executor
         self._publisher = publisher
+        self._forgotten = forgotten
         self._wake = asyncio.Event()
         self._silenced: dict[str, _Silenced] = {}
         self._complained = ""
@@ -112,6 +115,7 @@ class RunPurge:
                 get_log().warning("run.purge_waits", run_id=run_id, error=str(error))
             return False
         await self._database.call(_forget, run_id)
+        self._forgotten.set()
         self._silenced.pop(run_id, None)
         self._complained = ""
         self._freed[run_id] += pruned.freed_bytes
@@ -175,6 +179,6 @@ def _forget(connection: sqlite3.Connection, run_id: str) -> None:
             connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - the names above
         connection.execute("DELETE FROM trial_runs WHERE sweep = ?", (run_id,))
         connection.execute("DELETE FROM kept_files WHERE run_id = ?", (run_id,))
-        # What is in the trash goes with the next look of retention.
+        # What is in the trash goes now (`retention.janitor`).
         connection.execute("UPDATE removed_files SET expires_at = 0 WHERE run_id = ?", (run_id,))
         groups.forget_empty(connection)

@@ -25,7 +25,7 @@ from mosaic_scheduler.retention.planner import PlannedThinning, PlannedUnit
 from mosaic_scheduler.retention.profiles import ProfileFile
 from mosaic_scheduler.retention.removals import Removal, RemovalState, RemovedFile
 from mosaic_scheduler.retention.trash import Trash
-from mosaic_scheduler.retention.values import Unit
+from mosaic_scheduler.retention.values import Unit, units_of
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.waiting import wait_up_to
@@ -105,6 +105,7 @@ class Janitor:
         list_files: Callable[[RunRequest], Awaitable[object]],
         due: asyncio.Event,
         short: asyncio.Event,
+        trash_due: asyncio.Event,
     ) -> None:
         """Take what it works with.
 
@@ -118,6 +119,7 @@ class Janitor:
             list_files: lists the files of an ended run.
             due: set when a run has ended and its files are listed, and when a disk has another level.
             short: set while a disk is nearly full. Then nothing rests in the trash.
+            trash_due: set when a run is gone whose files are in the trash.
         """
         self._home = home
         self._runs = home / RUNS_DIR
@@ -132,7 +134,7 @@ class Janitor:
         self._trash = Trash(home)
         self._turn = asyncio.Lock()
         self._ready = asyncio.Event()
-        self._sweep_due = asyncio.Event()
+        self._trash_due = trash_due
         self._complained = ""
 
     async def run(self) -> None:
@@ -156,11 +158,11 @@ class Janitor:
         """Delete from the trash what has been there long enough, for ever."""
         await self._ready.wait()
         while True:
-            self._sweep_due.clear()
+            self._trash_due.clear()
             await self.empty_trash(time.time())
             due = await self._database.call(removals.next_expiry)
             wait_s = LOOK_EVERY_S if due is None else max(_MIN_WAIT_S, due - time.time())
-            await wait_up_to(self._sweep_due, min(wait_s, LOOK_EVERY_S))
+            await wait_up_to(self._trash_due, min(wait_s, LOOK_EVERY_S))
 
     async def look(self) -> Look:
         """What would go now. Raises ProblemError: the recorder does not answer."""
@@ -172,7 +174,7 @@ class Janitor:
         await self._ready.wait()
         async with self._turn:
             result = await self._step(await self._looks.look(), chosen)
-        self._sweep_due.set()  # the grace time may be short
+        self._trash_due.set()  # the grace time may be short
         return result
 
     async def free(self, run_id: str, paths: frozenset[str], rule: str) -> FreeResult:
@@ -196,9 +198,11 @@ class Janitor:
                 raise problem.run_protected(run_id, run.kept[1])
             result = FreeResult()
             name, profile = self._profiles.find(run.profile)
+            files = look.files.get(run_id)
+            units = [] if files is None else units_of(run, files.items, None)
             planned: Sequence[PlannedUnit] = [
                 PlannedUnit(unit, rule, rule, profile.grace_hours * 3600, name)
-                for unit in _archived_units(look.decision.units_of.get(run_id, []), paths, result)
+                for unit in _archived_units(units, paths, result)
             ]
             while planned:
                 batch, planned = _first_files(planned)
@@ -206,7 +210,7 @@ class Janitor:
                 await self._remove(look, run_id, batch, opened, result)
             if not result.left:
                 await self._thin_all(run_id, rule, result)
-        self._sweep_due.set()
+        self._trash_due.set()
         return result
 
     async def _thin_all(self, run_id: str, rule: str, result: FreeResult) -> None:
