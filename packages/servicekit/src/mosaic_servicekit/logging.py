@@ -87,7 +87,7 @@ class _Lost:
 
 
 _lost = _Lost()
-"""Of this process: a logger is made for each line."""
+"""Shared by the whole process: a logger is made for each line."""
 
 
 redactor = Redactor()
