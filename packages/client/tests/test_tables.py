@@ -143,6 +143,7 @@ def test_runs_are_compared_by_parameters_and_results() -> None:
         Run.model_validate(
             view(
                 spec={"seed": 2},
+                defaults={"gamma": 0.99},
                 summary={"run_id": RUN_ID, "episodes": 4, "mean_return": 20.5},
                 started_at="2026-01-01T00:00:00Z",
                 ended_at="2026-01-01T00:01:00Z",
@@ -151,7 +152,11 @@ def test_runs_are_compared_by_parameters_and_results() -> None:
     ]
     table = comparison(runs)
     assert table.columns["seed"] == [1, 2]
-    assert table.columns["parameters.gamma"] == [0.9, None]
+    assert table.columns["parameters.gamma"] == [0.9, 0.99]
+    assert [what.partition(" gamma")[2] for what in table.columns["what"]] == [
+        "=0.9 · seed 1",
+        "=0.99 · seed 2",
+    ]
     assert table.columns["mean_return"] == [None, 20.5]
     assert table.columns["duration_s"] == [None, 60.0]
     assert table.to_pandas().shape[0] == 2

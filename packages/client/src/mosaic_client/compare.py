@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mosaic_client.table import Table
+from mosaic_contracts.run_names import differing_parameters, distinct_names
 from mosaic_contracts.runs import RunView
 
 
@@ -14,13 +15,16 @@ def comparison(runs: Sequence[RunView]) -> Table:
         runs: runs with their summaries.
 
     Returns:
-        A table with one row a run: name, state, spec and results. Each parameter that any of them sets has a column
-        `parameters.<name>`, None where a run leaves it to the worker. `duration_s` is in seconds.
+        A table with one row a run: name, state, spec and results. `what` names each run by what sets it apart from
+        the others. Each parameter that any of them sets or differs in has a column `parameters.<name>`, with the
+        default where a run gives none; None: that is not known. `duration_s` is in seconds.
     """
-    names = sorted({name for run in runs for name in run.spec.parameters})
+    given = {name for run in runs for name in run.spec.parameters}
+    names = sorted({*given, *differing_parameters(runs)})
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],
         "name": [run.name for run in runs],
+        "what": distinct_names(runs),
         "state": [run.state.value for run in runs],
         "worker": [run.spec.worker for run in runs],
         "algorithm": [run.spec.algorithm for run in runs],
@@ -28,7 +32,9 @@ def comparison(runs: Sequence[RunView]) -> Table:
         "seed": [run.spec.seed for run in runs],
     }
     for name in names:
-        columns[f"parameters.{name}"] = [run.spec.parameters.get(name) for run in runs]
+        columns[f"parameters.{name}"] = [
+            run.spec.parameters.get(name, run.defaults.get(name)) for run in runs
+        ]
     for name in ("global_step", "episodes", "last_return", "best_return", "mean_return"):
         columns[name] = [getattr(run.summary, name, None) for run in runs]
     columns["steps_per_s"] = [run.sps for run in runs]
