@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def complete(before: list[str], word: str) -> list[str]:
-    """What may stand for the beginning `word` behind the words `before` it."""
+    """Words that complete the beginning `word` behind the words `before` it."""
     if word == "=":  # some shells take --option=value apart
         word = ""
     elif word.startswith("-") and "=" in word:

@@ -184,7 +184,7 @@ def _check(report: "CheckReport", json: bool) -> NoReturn:
 
 def _print_report(report: "CheckReport") -> None:
     findings = Table(box=None, pad_edge=False, show_header=False)
-    # of a plan that is refused only what stands in its way is of use
+    # of a plan that is refused only what blocks it is of use
     shown = [f for f in report.findings if report.ok or f.level != "ok"]
     for finding in shown:
         hint = nearest_hint(finding.nearest, finding.message)
