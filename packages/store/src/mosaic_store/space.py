@@ -37,10 +37,13 @@ def read_space(db: sqlite3.Connection, path: Path) -> StoreSpace:
         int(db.execute(f"PRAGMA {name}").fetchone()[0])
         for name in ("page_count", "page_size", "auto_vacuum")
     )
-    log = path.with_name(path.name + "-wal")
+    try:
+        wal_bytes = path.with_name(path.name + "-wal").stat().st_size
+    except FileNotFoundError:
+        wal_bytes = 0
     return StoreSpace(
         file_bytes=pages * page_bytes,
         free_bytes=free_bytes(db),
-        wal_bytes=log.stat().st_size if log.exists() else 0,
+        wal_bytes=wal_bytes,
         can_shrink=vacuum == _INCREMENTAL,
     )

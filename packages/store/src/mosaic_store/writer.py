@@ -106,8 +106,15 @@ class Writer:
         return read_marks(self._db, run_id)
 
     def space(self) -> StoreSpace:
-        """Size of the store's file and log."""
-        return read_space(self._db, self.path)
+        """Size of the store's file and log.
+
+        Raises:
+            StoreWriteFailed: the file cannot be read.
+        """
+        try:
+            return read_space(self._db, self.path)
+        except sqlite3.Error as error:
+            raise StoreWriteFailed(f"cannot read the size of {self.path}: {error}") from error
 
     def prune_some(self, run_id: str) -> PruneStep:
         """Delete a part of a run, or give freed pages back to the file system, in one small transaction.
