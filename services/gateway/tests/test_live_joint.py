@@ -23,7 +23,9 @@ async def collect(socket: Any, start: int, last: int) -> list[int]:
         async with asyncio.timeout(60):
             raw = await socket.recv()
         frame = json.loads(raw) if isinstance(raw, str) else msgspec.msgpack.decode(raw)
-        if frame["op"] == "problem":  # said while the stand-in of the scheduler is busy; the gateway asks again
+        if (
+            frame["op"] == "problem"
+        ):  # said while the stand-in of the scheduler is busy; the gateway asks again
             assert frame["problem"]["code"] == "service_unavailable", frame
             continue
         assert frame["op"] in ("hello", "snapshot", "events", "run"), frame

@@ -29,12 +29,10 @@ ProfileOf = Mapping[str, StorageProfile]
 
 def plan_of(look: Look, chosen: Chosen, limit: int, notes: Sequence[str]) -> PrunePlan:
     """What would go now, at most `limit` items of it."""
-    items = [
-        _item(each)
-        for each in look.decision.units
-        if chosen.takes(each.unit.run.run_id, each.unit.kind)
+    planned = [
+        each for each in look.decision.units if chosen.takes(each.unit.run.run_id, each.unit.kind)
     ]
-    items += [
+    others = [
         PruneItem(
             path=f"runs/{orphan.name}",
             kind=ORPHAN,
@@ -45,25 +43,29 @@ def plan_of(look: Look, chosen: Chosen, limit: int, notes: Sequence[str]) -> Pru
         for orphan in look.orphans
         if chosen.takes(orphan.name, ORPHAN)
     ]
-    items += [
+    others += [
         _steps_item(each)
         for each in look.decision.thinnings
         if chosen.takes(each.run.run_id, STEPS)
     ]
     by_kind: dict[str, int] = defaultdict(int)
-    for item in items:
+    for each in planned:
+        by_kind[each.unit.kind] += each.unit.bytes
+    for item in others:
         by_kind[item.kind] += item.bytes
+    # A plan may have 100,000 files, of which few are shown.
+    items = [*map(_item, planned[:limit]), *others][:limit]
     kept = [
         (reason, text, len(unit.items), unit.bytes)
         for reason, text, unit in look.decision.kept
         if chosen.takes(unit.run.run_id, unit.kind)
     ]
     return PrunePlan(
-        items=items[:limit],
-        files=sum(item.files for item in items),
-        bytes=sum(item.bytes for item in items),
+        items=items,
+        files=sum(len(each.unit.items) for each in planned) + sum(item.files for item in others),
+        bytes=sum(by_kind.values()),
         bytes_by_kind=dict(by_kind),
-        unlisted=max(0, len(items) - limit),
+        unlisted=len(planned) + len(others) - len(items),
         kept=kept_counts(kept),
         trash_bytes=sum(row.bytes for row in look.trash),
         planned_at=datetime.now(UTC),
