@@ -87,7 +87,7 @@ class _Lost:
 
 
 _lost = _Lost()
-"""Shared by the whole process: a logger is made for each line."""
+"""One for all loggers of this process: a logger is made for each line."""
 
 
 redactor = Redactor()
