@@ -35,7 +35,7 @@ from mosaic_contracts.services import (
     SubmitRequest,
 )
 from mosaic_contracts.states import RunState
-from mosaic_contracts.store_upkeep import RunSpace, RunSpaces, StoreSpace
+from mosaic_contracts.store_upkeep import RunSpace, RunSpaces, StoreSpace, ThinRequest, ThinResult
 from mosaic_contracts.stored_files import StoredFiles, StoredFilesRequest, StoredRunFiles
 from mosaic_scheduler.executors import proc
 from mosaic_scheduler.executors.protocol import RunProcess
@@ -76,6 +76,8 @@ class SmallRecorder:
         self._broker = broker
         self._marks: dict[tuple[str, int, str], int] = {}
         self.events: dict[str, list[dict[str, Any]]] = {}
+        self.files: dict[str, StoredRunFiles] = {}
+        """Files of runs, by run."""
         self.run_bytes = 100
         """Bytes of each run in the store."""
         self.seen = 0
@@ -115,6 +117,7 @@ class SmallRecorder:
                 "episode": (EpisodeRequest, self._episode),
                 "files": (StoredFilesRequest, self._files),
                 "space": (None, self._space),
+                "thin": (ThinRequest, self._thin),
             },
         )
 
@@ -197,8 +200,13 @@ class SmallRecorder:
         )
 
     async def _files(self, request: StoredFilesRequest) -> StoredFiles:
-        """No run announced a file."""
-        return StoredFiles(runs=[StoredRunFiles(run_id=run_id) for run_id in request.run_ids])
+        """Files that a test named; no other run announced any."""
+        return StoredFiles(
+            runs=[
+                self.files.get(run_id) or StoredRunFiles(run_id=run_id)
+                for run_id in request.run_ids
+            ]
+        )
 
     async def _space(self) -> RunSpaces:
         """Every run takes `run_bytes`."""
@@ -207,6 +215,10 @@ class SmallRecorder:
             for run_id, events in self.events.items()
         ]
         return RunSpaces(store=StoreSpace(file_bytes=0, free_bytes=0, wal_bytes=0), runs=runs)
+
+    async def _thin(self, request: ThinRequest) -> ThinResult:
+        """There are no steps."""
+        return ThinResult(run_id=request.run_id, done=True)
 
     async def _prune(self, request: RunRequest) -> Pruned:
         self.events.pop(request.run_id, None)

@@ -22,9 +22,16 @@ from tests.stack import Stack, until
 from mosaic_contracts.archive_words import RUN_FACTS, RUN_RECORD, file_entry, run_entry
 from mosaic_contracts.manifest_words import RUN_FILES
 from mosaic_contracts.problems import ProblemCode, ProblemError
-from mosaic_contracts.run_archives import ArchiveImport, ArchiveOrder, ImportOutcome
-from mosaic_contracts.services import DeleteRequest, RunRequest
+from mosaic_contracts.run_archives import (
+    ArchiveImport,
+    ArchiveOrder,
+    FreedRun,
+    FreeOrder,
+    ImportOutcome,
+)
+from mosaic_contracts.services import DeleteRequest, PatchRequest, RunRequest
 from mosaic_contracts.states import RunState
+from mosaic_contracts.stored_files import StoredRunFiles
 
 pytestmark = [pytest.mark.broker, pytest.mark.shared_stack, pytest.mark.timeout(180)]
 UPLOAD = "1" * 32
@@ -233,3 +240,48 @@ async def test_events_go_on_where_the_store_is(stack: Stack) -> None:
     assert (stack.home / "runs" / run_id / "outbox/archive.batches").exists()
     await stack.recorder.open()
     await wait_stored(stack, run_id)
+
+
+async def test_what_an_archive_has_is_removed_and_comes_back(stack: Stack) -> None:
+    """Its files go, the log stays, a note says where they are; an import brings them back, a pinned run is refused."""
+    run_id = "01ARZ3NDEKTSV4RRFFQ69G5FJ0"
+    await imported(stack, own(run_id))
+    await wait_stored(stack, run_id)
+    stack.recorder.files[run_id] = StoredRunFiles(
+        run_id=run_id,
+        paths=list(FILES),
+        kinds=["checkpoint", "log"],
+        types=["file", "file"],
+        bytes=[len(data) for data in FILES.values()],
+        times=[1.0, 1.0],
+        steps=[1, None],
+        episodes=[None, None],
+        envs=[None, None],
+        means=[None, None],
+        reasons=[None, None],
+        announced=[True, False],
+        places=[0, 0],
+        names=[None, None],
+    )
+    asked = {"file": "run.mosaic.zip", "sha256": "0" * 64, "paths": list(FILES)}
+    order = FreeOrder(run_id=run_id, asked=asked)
+    await stack.ask("patch", PatchRequest(run_id=run_id, patch={"pinned": True}))
+    with pytest.raises(ProblemError, match="stays as it is"):
+        await stack.bus.request("scheduler", "free", order, FreedRun, 60)
+    await stack.ask("patch", PatchRequest(run_id=run_id, patch={"pinned": False}))
+    freed = await stack.bus.request("scheduler", "free", order, FreedRun, 60)
+    assert freed.files == 1
+    folder = stack.home / "runs" / run_id
+    assert not (folder / "checkpoints/last.pt").exists()
+    assert (folder / "logs/worker.log").exists()
+    assert "Archived" in (await stack.get(run_id)).notes[-1]
+
+    async def is_settled() -> bool:
+        return not (await stack.get(run_id)).telemetry_pending
+
+    await until(is_settled, 60)
+    answer = await imported(stack, own(run_id))
+    assert [run.outcome for run in answer.runs] == [ImportOutcome.RESTORED]
+    await wait_stored(stack, run_id)
+    assert (folder / "checkpoints/last.pt").read_bytes() == FILES["checkpoints/last.pt"]
+    assert left_in(stack) == []

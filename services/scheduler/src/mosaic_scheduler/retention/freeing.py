@@ -38,11 +38,18 @@ class RunFreeing:
         if not record.state.is_final:
             raise problem.run_live(record.run_id, record.state, "freed")
         rule = f"archived to {asked.file} (SHA-256 {asked.sha256[:12]}...)"
-        result = await self._janitor.free(record.run_id, frozenset(asked.paths), rule)
-        changed = await self._store.work(record.run_id, lambda _, run: _noted(run, asked, result))
+        result = FreeResult()
+        try:
+            await self._janitor.free(record.run_id, frozenset(asked.paths), rule, result)
+        finally:  # also where the recorder went away after files were removed
+            if result.files or result.steps:
+                await self._note(record.run_id, asked, result)
+        return _answer(record.run_id, result)
+
+    async def _note(self, run_id: str, asked: FreeRequest, result: FreeResult) -> None:
+        changed = await self._store.work(run_id, lambda _, run: _noted(run, asked, result))
         if changed is not None:
             await self._announcer.announce(changed)
-        return _answer(record.run_id, result)
 
 
 def _noted(run: RunRecord, asked: FreeRequest, result: FreeResult) -> RunRecord:

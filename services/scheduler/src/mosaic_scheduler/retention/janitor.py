@@ -177,13 +177,14 @@ class Janitor:
         self._trash_due.set()  # the grace time may be short
         return result
 
-    async def free(self, run_id: str, paths: frozenset[str], rule: str) -> FreeResult:
+    async def free(self, run_id: str, paths: frozenset[str], rule: str, result: FreeResult) -> None:
         """Remove files of a run that an archive has, and all of its steps, whatever profiles keep.
 
         Args:
             run_id: a run that has ended.
             paths: files that the archive has; no others are removed.
             rule: what asks for it.
+            result: gets what was removed, also before an error.
 
         Raises:
             ProblemError: the recorder does not answer, or the run is protected as a whole.
@@ -196,7 +197,6 @@ class Janitor:
                 raise problem.run_unknown(run_id)
             if run.kept is not None:
                 raise problem.run_protected(run_id, run.kept[1])
-            result = FreeResult()
             name, profile = self._profiles.find(run.profile)
             files = look.files.get(run_id)
             units = [] if files is None else units_of(run, files.items, None)
@@ -211,7 +211,6 @@ class Janitor:
             if not result.left:
                 await self._thin_all(run_id, rule, result)
         self._trash_due.set()
-        return result
 
     async def _thin_all(self, run_id: str, rule: str, result: FreeResult) -> None:
         request = ThinRequest(run_id=run_id, every=0, rule=rule[:RULE_LENGTH])
