@@ -496,7 +496,11 @@ class Janitor:
         await self._database.call(removals.end_undo, *ids)
         strays = await asyncio.to_thread(self._trash.strays, {row.id for row in rows})
         for path in strays:
-            size = await asyncio.to_thread(self._trash.delete_stray, path)
+            try:
+                size = await asyncio.to_thread(self._trash.delete_stray, path)
+            except OSError as error:
+                get_log().warning("trash.stray_not_deleted", file=path.name, error=str(error))
+                continue
             get_log().info("trash.stray_deleted", file=path.name, bytes=size)
         begun = (
             len(of_state[RemovalState.NOTED]) + len(undone) + len(of_state[RemovalState.RESTORING])

@@ -42,7 +42,11 @@ def find_orphans(home: Path, known: Collection[str]) -> list[OrphanFolder]:
             continue
         if not path.is_dir() or (home / IMPORTS_DIR / path.name).exists():
             continue
-        changed = max(path.stat().st_mtime, path.stat().st_ctime)
+        try:
+            found_at = path.stat()
+        except OSError:  # it has gone meanwhile
+            continue
+        changed = max(found_at.st_mtime, found_at.st_ctime)
         if now - changed >= MIN_AGE_S and not _has_runner(path):
             found.append(OrphanFolder(path.name, size_of(path)))
     return found

@@ -48,6 +48,8 @@ class Trash:
             os.stat(self._above(row)[1], dir_fd=fd, follow_symlinks=False)
         except FileNotFoundError:
             return False
+        except OSError:  # it cannot be looked at: nothing may be moved there
+            return True
         finally:
             os.close(fd)
         return True
