@@ -19,6 +19,7 @@ from typing import Any
 import httpx
 import pytest
 from hypothesis import HealthCheck, settings
+from pydantic import ValidationError
 from tests.run_records import make_record
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
@@ -34,6 +35,13 @@ from mosaic_contracts.machine import GpuState, MachineHistory
 from mosaic_contracts.manifest import FileReport, ReportedFile
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.run_archives import (
+    ArchiveImport,
+    ArchiveOrder,
+    FreedRun,
+    FreeOrder,
+    FreeRequest,
+)
 from mosaic_contracts.run_search import facts_of, parse_search
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import (
@@ -166,6 +174,8 @@ class Peers:
             "play": self._clone,
             "fork": self._clone,
             "import": self._import,
+            "import_archive": self._import_archive,
+            "free": self._free,
             "replay": self._replay,
             "dashboard": self._dashboard,
             "group": self._group,
@@ -282,6 +292,19 @@ class Peers:
         await self.may_import.wait()
         made = make_record(NEW_RUN, "succeeded", created_at=datetime.now(UTC).isoformat())
         return self.by_key.setdefault(request.idempotency_key or request.upload, made)
+
+    async def _import_archive(self, request: ArchiveOrder) -> ArchiveImport:
+        self.asked.append(request)
+        return ArchiveImport(sha256=request.sha256, runs=[])
+
+    async def _free(self, request: FreeOrder) -> FreedRun:
+        """As the scheduler's: it reads what the user sent."""
+        try:
+            FreeRequest.model_validate(request.asked)
+        except ValidationError as error:
+            problem = Problem(code=ProblemCode.REQUEST_INVALID, title="no", detail=str(error))
+            raise ProblemError(problem) from error
+        return FreedRun(run_id=(await self._get(RunRequest(run_id=request.run_id))).run_id)
 
     async def _replay(self, request: ReplayOrder) -> RunRecord:
         """As the scheduler's: one replay of an episode answers every request for it."""

@@ -23,9 +23,8 @@ async def collect(socket: Any, start: int, last: int) -> list[int]:
         async with asyncio.timeout(60):
             raw = await socket.recv()
         frame = json.loads(raw) if isinstance(raw, str) else msgspec.msgpack.decode(raw)
-        if (
-            frame["op"] == "problem"
-        ):  # said while the stand-in of the scheduler is busy; the gateway asks again
+        # the scheduler of this test may be busy; the gateway asks it again
+        if frame["op"] == "problem":
             assert frame["problem"]["code"] == "service_unavailable", frame
             continue
         assert frame["op"] in ("hello", "snapshot", "events", "run"), frame
