@@ -224,7 +224,7 @@ def _groups(stack: StackConnection, limit: int) -> list[light.GroupFields]:
     """The newest groups; a sweep is a run of the list already. None while the scheduler does not answer."""
     groups = (one for one in reading.each_group(stack) if one.kind is GroupKind.GROUP)
     try:
-        return list(islice(groups, limit + 1))
+        return list(islice(groups, min(limit, sys.maxsize - 1) + 1))
     except StackUnavailable:  # the list itself says that it may be old
         return []
 
