@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psutil
 
@@ -269,7 +269,7 @@ def until(
         pause_s = min(longest_pause_s, 1.2 * pause_s)
 
 
-def last_json(text: str) -> dict[str, object]:
+def last_json(text: str) -> dict[str, Any]:
     """The one JSON object that `--json` promises on stdout."""
     found = json.loads(text)
     assert isinstance(found, dict)

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -80,19 +81,18 @@ def _stopping(place: str, work: Callable[..., Any], calls: int = 1) -> Callable[
 
 
 def _main() -> int:
-    from mosaic_scheduler.__main__ import main
-    from mosaic_scheduler.retention import removals
-    from mosaic_scheduler.retention.janitor import Janitor
-    from mosaic_scheduler.retention.trash import Trash
-
+    # The environment of these tests has no scheduler: only the program that this file becomes can import it.
+    removals = import_module("mosaic_scheduler.retention.removals")
+    janitor = import_module("mosaic_scheduler.retention.janitor").Janitor
+    trash = import_module("mosaic_scheduler.retention.trash").Trash
     for name in ("note", "begin_undo", "begin_end"):
         setattr(removals, name, _stopping(f"after {name}", getattr(removals, name)))
     for name in ("take", "put_back", "delete"):
         # One call of the trash moves one file; the janitor's own function moves all of a step.
         whole = f"_{name}"
-        setattr(Janitor, whole, _stopping(f"after {name}", getattr(Janitor, whole)))
-        setattr(Trash, name, _stopping(f"in {name}", getattr(Trash, name), calls=2))
-    return main()
+        setattr(janitor, whole, _stopping(f"after {name}", getattr(janitor, whole)))
+        setattr(trash, name, _stopping(f"in {name}", getattr(trash, name), calls=2))
+    return int(import_module("mosaic_scheduler.__main__").main())
 
 
 if __name__ == "__main__":

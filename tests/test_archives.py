@@ -64,10 +64,8 @@ def test_an_archive_is_a_zip_that_other_programs_read(archive: Path, trained: Ru
     """Spec, record, events as lines and as Parquet, files, and the digest of each, in the published layout."""
     with zipfile.ZipFile(archive) as opened:
         names = opened.namelist()
-        sums = dict(
-            reversed(line.split("  ", 1))
-            for line in opened.read("SHA256SUMS").decode().splitlines()
-        )
+        lines = opened.read("SHA256SUMS").decode().splitlines()
+        sums = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
         assert names[0] == "mosaic-archive.json"
         assert sums.keys() == set(names) - {"SHA256SUMS"}
         for name, digest in sums.items():
@@ -89,8 +87,8 @@ def test_a_run_is_the_same_on_another_stack(
     """Id, record, events, curves and files are kept; it replays, verifies and trains on; again it is here already."""
     done = elsewhere.cli("import", str(archive), "--json", timeout_s=180)
     assert done.returncode == 0, done.stderr
-    (run,) = last_json(done.stdout)["runs"]  # type: ignore[misc]
-    assert (run["run_id"], run["outcome"]) == (trained.run_id, "imported")  # type: ignore[index]
+    (run,) = last_json(done.stdout)["runs"]
+    assert (run["run_id"], run["outcome"]) == (trained.run_id, "imported")
     here = elsewhere.wait_final(trained.run_id)
     assert here.model_dump(exclude=OWN) == trained.model_dump(exclude=OWN)
     assert here.summary is not None
@@ -136,10 +134,11 @@ def test_an_archived_run_stays_in_the_list_and_comes_back(
     target = tmp_path / "run.mosaic.zip"
     done = stack.cli("archive", view.run_id, "-o", str(target), "--remove", "--json", timeout_s=180)
     assert done.returncode == 0, done.stderr
-    (freed,) = last_json(done.stdout)["removed"]  # type: ignore[misc]
+    (freed,) = last_json(done.stdout)["removed"]
     # those of episodes that the run's end cut off stay
-    assert 0 < freed["steps"] <= view.summary.steps  # type: ignore[index, operator, union-attr]
-    assert freed["files"] > 0  # type: ignore[index, operator]
+    assert view.summary is not None
+    assert 0 < freed["steps"] <= view.summary.steps
+    assert freed["files"] > 0
     left = stack.wait_final(view.run_id)
     assert any("Archived" in note for note in left.notes)
     assert left.summary is not None
@@ -153,7 +152,7 @@ def test_an_archived_run_stays_in_the_list_and_comes_back(
     assert stack.cli("replay", view.run_id, "--episode", "0", "--verify").returncode != 0
     again = stack.cli("import", str(target), "--json", timeout_s=180)
     assert again.returncode == 0, again.stderr
-    assert last_json(again.stdout)["runs"][0]["outcome"] == "restored"  # type: ignore[index]
+    assert last_json(again.stdout)["runs"][0]["outcome"] == "restored"
     back = stack.wait_final(view.run_id)
     assert back.summary is not None
     assert (back.summary.gaps, back.summary.thinned_steps) == (0, 0)

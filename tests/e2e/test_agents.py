@@ -90,7 +90,7 @@ def test_what_was_learned_is_played_and_explained(stack: StackUnderTest, xmpp: X
     assert view.summary is not None
     assert (view.summary.episodes, view.summary.best_return) == (2, 1.0)
     told = stack.cli("beliefs", view.run_id, "--episode", "1", "--json")
-    assert {step["plan"] for step in last_json(told.stdout)["steps"]} <= {"sure", "unsure"}  # type: ignore[attr-defined]
+    assert {step["plan"] for step in last_json(told.stdout)["steps"]} <= {"sure", "unsure"}
     again = ("-p", "checkpoint=last/checkpoints/final.npz")  # of the play, which saves none
     refused = stack.cli("run", "spade", "q_learning", "FrozenLake-v1", *again)
     assert refused.returncode == 2

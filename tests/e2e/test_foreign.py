@@ -30,7 +30,7 @@ def imported(stack: StackUnderTest, path: Path) -> dict[str, dict[str, str]]:
 
 def test_old_runs_stand_next_to_new_ones(stack: StackUnderTest, folder: Path) -> None:
     """State, origin, parameters, curves with steps, tags and files; a second import changes nothing."""
-    runs = {}
+    runs = dict[str, dict[str, str]]()
     for path in folder.iterdir():
         runs |= imported(stack, path)
     assert len(runs) == 8
