@@ -237,7 +237,7 @@ def test_a_run_expires_after_an_hour(tmp_path: Path) -> None:
 
 
 def test_a_request_may_be_answered_as_long_as_somebody_waits() -> None:
-    """The broker forgets who may reply after a while; a verb that starts a worker waits for two minutes."""
+    """The broker forgets who may reply after a while; a verb that imports an archive waits for an hour."""
     assert max(verb.timeout_s for verb in verbs.VERBS) < jwt.REPLY_TTL_S
     ttl_ns = jwt.permissions([], [])["resp"]["ttl"]
     assert ttl_ns == jwt.REPLY_TTL_S * 10**9

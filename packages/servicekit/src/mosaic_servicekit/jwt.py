@@ -13,8 +13,9 @@ import nkeys  # type: ignore[import-untyped]  # ships no types
 
 _HEADER = {"typ": "JWT", "alg": "ed25519-nkey"}
 _UNLIMITED = -1
-REPLY_TTL_S = 150
-"""Seconds in which a request may be answered: longer than any verb waits (`mosaic_contracts.verbs.SLOW_S`)."""
+REPLY_TTL_S = 3900
+"""Seconds in which a request may be answered: longer than any verb waits (`mosaic_contracts.verbs`), of which an import
+of a large archive waits longest."""
 _JETSTREAM_BYTES = 2 * 2**30
 
 _PART = re.compile(r"BEGIN (?:NATS )?(USER JWT|USER NKEY SEED)-+\s+([\w.-]+)\s+-+END")
