@@ -224,7 +224,7 @@ class Peers:
 
     async def commit(self, messages: Sequence[Message]) -> None:
         """As the recorder."""
-        self.committed.add(messages[0].head.run_id)
+        self.committed.update(message.head.run_id for message in messages)
         stored = [read_batch(m.payload, m.encoding) for m in messages]
         await asyncio.to_thread(self.writer.apply, stored, CURSOR)
         await self.say_committed(messages[0].head.run_id)
