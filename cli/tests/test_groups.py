@@ -168,6 +168,44 @@ def test_a_group_is_stopped_retried_deleted_and_restored(mosaic: Mosaic, answers
     assert (code, "There is no group 'g7'" in err) == (4, True)
 
 
+@pytest.mark.parametrize("text", [GROUP_ID, GROUP_ID[:9].lower(), GROUP["name"]])
+def test_an_archived_group_is_found_by_beginning_and_name(
+    mosaic: Mosaic, answers: Answers, text: str
+) -> None:
+    """The list of groups has none that is archived: its runs name it."""
+    place = {"group_id": GROUP_ID, "name": GROUP["name"], "place": 0}
+    answers["/api/v1/groups"] = {"groups": []}
+    answers["/api/v1/runs"] = {"runs": [RUN | {"group": place}]}
+    answers[f"POST {OF_GROUP}/restore"] = GROUP
+    code, _, err = mosaic("restore", text)
+    assert (code, f"{GROUP_ID} is back" in err) == (0, True)
+    assert answers.last("POST").path == f"{OF_GROUP}/restore"
+
+
+@pytest.mark.parametrize("text", ["g0", "g00000", "g0UUUUUUUUUUUUUUUUUUUUUUUUU", "nothing"])
+def test_what_names_no_archived_group_is_refused_in_words(mosaic: Mosaic, text: str) -> None:
+    code, _, err = mosaic("restore", text)
+    assert code == 4
+    assert "/api" not in err
+    assert "./mosaic ps" in err
+
+
+def test_a_group_without_a_failed_run_is_not_retried(mosaic: Mosaic, answers: Answers) -> None:
+    """That is said and is no error; a script reads the group."""
+    answers[f"POST {OF_GROUP}/retry"] = {
+        "status": 409,
+        "code": "run_ended",
+        "title": "No run of the group has failed",
+        "detail": "3 of 3 runs succeeded, 0 have not ended.",
+    }
+    code, out, err = mosaic("retry", GROUP_ID)
+    assert (code, out) == (0, "")
+    assert "Nothing was started" in err
+    assert "3 of 3 runs succeeded" in err
+    code, out, _ = mosaic("retry", GROUP_ID, "--json")
+    assert (code, json.loads(out)["group_id"]) == (0, GROUP_ID)
+
+
 def test_run_follows_a_group_to_its_end(mosaic: Mosaic, answers: Answers) -> None:
     """Each run has a line as it ends; a group with a failed run ends with exit code 1."""
     ended = GROUP | {"counts": {"failed": 1}, "total": 1}

@@ -3,7 +3,11 @@
 from pathlib import Path
 
 from checks.addresses import find_addresses
-from checks.documented_names import find_documented_names, find_glossary_faults
+from checks.documented_names import (
+    find_decision_faults,
+    find_documented_names,
+    find_glossary_faults,
+)
 from checks.language import find_language
 from checks.locks import find_lock_faults
 from checks.portable import find_unportable
@@ -19,6 +23,7 @@ __all__ = [
     "find_all",
     "find_class_names",
     "find_cycles",
+    "find_decision_faults",
     "find_documented_names",
     "find_fixed_texts",
     "find_foreign_imports",
@@ -47,4 +52,5 @@ def find_all(root: Path, names: list[str]) -> list[str]:
             *find_unportable(root, names),
             *find_documented_names(root, names),
             *find_glossary_faults(root, names),
+            *find_decision_faults(root, names),
         ]

@@ -27,6 +27,7 @@ OWN_VERBS = {
 """Verbs of the checkout's `./mosaic` itself; all others are the command line's."""
 VERBS = "cli/src/mosaic_cli/verb_words.py"
 GLOSSARY = "docs/glossary.md"
+DECISIONS = "docs/adr/README.md"
 EVENTS = "packages/contracts/src/mosaic_contracts/events.py"
 FOREIGN = {"TimeoutStopSec", "YourSettings"}
 """Names of other programs, and of examples."""
@@ -40,6 +41,8 @@ _FILE = re.compile(r"[\w./-]+\.py")
 _FOLDER = re.compile(r"(?:\w[\w-]*/)+")
 _VERB = re.compile(r"\./mosaic ([a-z][a-z-]*)")
 _EVENT = re.compile(r"event `([a-z_]+)`")
+_RECORD = re.compile(r"docs/adr/\d{4}-[\w-]+\.md")
+_DECISION = re.compile(r"\| \[(?P<number>\d{4})\]\((?P<file>[^)]+)\) \| (?P<title>.+) \|")
 _WORD = re.compile(r"\b[A-Z]\w+")
 
 
@@ -77,6 +80,25 @@ def find_glossary_faults(root: Path, names: list[str]) -> list[str]:
             continue
         say = partial("{}:{}: {}".format, GLOSSARY, number)
         findings += [say(fault) for fault in _row_faults(line, seen, known)]
+    return findings
+
+
+def find_decision_faults(root: Path, names: list[str]) -> list[str]:
+    """Findings for each record of a decision whose title is not that of the list, or that is not in it."""
+    if DECISIONS not in names:
+        return []
+    listed = {
+        f"docs/adr/{found['file']}": (number, f"# {found['number']}: {found['title']}")
+        for number, line in enumerate((root / DECISIONS).read_text("utf-8").splitlines(), 1)
+        if (found := _DECISION.fullmatch(line)) is not None
+    }
+    records = [name for name in names if _RECORD.fullmatch(name)]
+    findings = [f"{name}:1: is not in {DECISIONS}" for name in records if name not in listed]
+    for name, (number, title) in listed.items():
+        if name not in records:
+            findings.append(f"{DECISIONS}:{number}: lists {name}, which there is not")
+        elif (root / name).read_text("utf-8").partition("\n")[0] != title:
+            findings.append(f"{name}:1: the first line is not {title!r}, the title in {DECISIONS}")
     return findings
 
 

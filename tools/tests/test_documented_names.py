@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from check import tracked_files
-from checks.documented_names import find_documented_names, find_glossary_faults
+from checks.documented_names import (
+    find_decision_faults,
+    find_documented_names,
+    find_glossary_faults,
+)
 from components import ROOT
 
 CODE = {
@@ -94,3 +98,18 @@ def test_this_repository_names_what_it_has() -> None:
     names = tracked_files()
     assert find_documented_names(ROOT, names) == []
     assert find_glossary_faults(ROOT, names) == []
+
+
+def test_titles_of_decisions_are_those_of_their_list(tmp_path: Path) -> None:
+    """A title that differs, a record that is not listed and one that is not there are findings."""
+    rows = "".join(f"| [{number}]({number}-a.md) | Title |\n" for number in ("0001", "0002", "0004"))
+    records = {"adr/0001-a": "# 0001: Title\n", "adr/0002-a": "# 0002: Other\n", "adr/0003-a": ""}
+    found = find_decision_faults(
+        tmp_path, repository(tmp_path, **{"adr/README": f"| number |\n{rows}"}, **records)
+    )
+    assert [finding.partition(": ")[0] for finding in found] == [
+        "docs/adr/0003-a.md:1",
+        "docs/adr/0002-a.md:1",
+        "docs/adr/README.md:4",
+    ]
+    assert find_decision_faults(ROOT, tracked_files()) == []

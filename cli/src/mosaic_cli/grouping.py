@@ -1,7 +1,8 @@
 """Groups of runs in the terminal: their plan, their progress, and what a person types for one."""
 
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -10,10 +11,11 @@ from rich.text import Text
 from mosaic_cli.errors import RunNotFound, ValueRefused
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, say
-from mosaic_cli.reference import find_run, nearest_hint
+from mosaic_cli.reference import Among, find_run, nearest_hint
 from mosaic_cli.wording import STATE_STYLE, number, one_line, plural
 from mosaic_client import light, reading
 from mosaic_client.stack_connection import StackConnection
+from mosaic_contracts.choices import RUN_ID_PATTERN
 from mosaic_contracts.states import RunState
 
 if TYPE_CHECKING:
@@ -57,16 +59,61 @@ def find_group(stack: StackConnection, text: str) -> light.GroupFields:
         if newest is None:
             raise RunNotFound("No groups yet. Try: ./mosaic run cleanrl ppo CartPole-v1 --seed 1-3")
         return newest
-    prefix = f"g{text[1:].upper()}" if is_group_id(text) else text.upper()
-    if len(prefix) == len("g") + 26 and is_group_id(text):
-        return reading.group(stack, prefix)
-    found = [one for one in groups if one.group_id.startswith(prefix) or one.name == text]
+    if (whole := _whole_id(text)) is not None:
+        return reading.group(stack, whole)
+    names = {one.group_id: one for one in groups}
+    found = _alike(text, {group_id: one.name for group_id, one in names.items()})
     if not found:
         raise RunNotFound(f"There is no group {text!r}. `./mosaic ps` lists groups and runs.")
-    if len(found) > 1:
-        ids = ", ".join(one.group_id for one in found[:5])
-        raise ValueRefused(f"{len(found)} groups are like {text!r}: {ids}. Give more characters.")
-    return found[0]
+    return names[_only(text, found)]
+
+
+def find_archived(stack: StackConnection, text: str) -> light.RunFields | light.GroupFields:
+    """The archived run that a text means or, where there is none, the group with archived runs.
+
+    Raises:
+        RunNotFound: there is neither.
+        ValueRefused: several begin so.
+    """
+    if (whole := _whole_id(text)) is not None:
+        return reading.group(stack, whole)
+    not_found: RunNotFound | None = None
+    if not is_group_id(text):
+        try:
+            return find_run(stack, text, Among.PUT_AWAY)
+        except RunNotFound as error:
+            not_found = error
+    places = [run.group for run in reading.each_run(stack, deleted=True)]
+    found = _alike(text, {place.group_id: place.name for place in places if place is not None})
+    if found:
+        return reading.group(stack, _only(text, found))
+    raise not_found or RunNotFound(
+        f"No archived run is of a group {text!r}. `./mosaic ps --deleted` lists archived runs."
+    )
+
+
+def _whole_id(text: str) -> str | None:
+    """The id of a group that a text is; None: it is none, or the beginning of one."""
+    run_id = text[1:].upper()
+    return f"g{run_id}" if is_group_id(text) and re.fullmatch(RUN_ID_PATTERN, run_id) else None
+
+
+def _alike(text: str, names: Mapping[str, str]) -> list[str]:
+    """Ids of groups that begin so, or have this name."""
+    prefix = f"g{text[1:].upper()}" if is_group_id(text) else text
+    return [
+        group_id
+        for group_id, name in names.items()
+        if group_id.startswith(prefix) or name == text
+    ]
+
+
+def _only(text: str, ids: Sequence[str]) -> str:
+    """The only one of these ids. Raises ValueRefused: there are several."""
+    if len(ids) > 1:
+        some = ", ".join(ids[:5])
+        raise ValueRefused(f"{len(ids)} groups are like {text!r}: {some}. Give more characters.")
+    return ids[0]
 
 
 def find_run_or_group(stack: StackConnection, text: str) -> light.RunFields | light.GroupFields:

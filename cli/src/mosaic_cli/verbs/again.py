@@ -6,7 +6,7 @@ import typer
 
 from mosaic_cli import option
 from mosaic_cli.errors import ValueRefused
-from mosaic_cli.output import emit, out
+from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import did_you_mean, find_run
 from mosaic_cli.spec_options import SpecOptions
 from mosaic_cli.target import open_client
@@ -25,14 +25,21 @@ def retry(
 ) -> None:
     """Start a new run with the spec of an earlier one, which becomes its parent, and follow it.
 
-    With a group, every run that failed is started again.
+    With a group, every run that failed is started again. Where none has failed, nothing is started.
     """
     from mosaic_cli.grouping import find_run_or_group, follow_group
+    from mosaic_client.errors import RunEnded, RunLive
 
     with open_client() as client:
         view = find_run_or_group(client, run)
         if isinstance(view, light.GroupFields):
-            group = client.retry_group(view.group_id, cancelled=stopped)
+            try:
+                group = client.retry_group(view.group_id, cancelled=stopped)
+            except (RunEnded, RunLive) as nothing:  # no run of it has failed
+                say(f"Nothing was started. {nothing}")
+                if json:
+                    emit(view)
+                return
             if not detach:
                 follow_group(client, group, json)
             emit(group) if json else out.print(group.group_id)

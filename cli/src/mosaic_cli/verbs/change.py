@@ -8,9 +8,9 @@ import typer
 from mosaic_cli import option
 from mosaic_cli.deleting import archived_text, bytes_text, deleted_text
 from mosaic_cli.errors import ValueRefused
-from mosaic_cli.grouping import find_run_or_group, is_group_id
+from mosaic_cli.grouping import find_archived, find_run_or_group
 from mosaic_cli.output import emit, out, say
-from mosaic_cli.reference import Among, find_run
+from mosaic_cli.reference import find_run
 from mosaic_cli.target import open_stack
 from mosaic_cli.wording import one_line, plural
 from mosaic_client import light, reading
@@ -52,7 +52,9 @@ def rm(
 
 
 def restore(runs: option.Runs, json: option.Json = False) -> None:
-    """Restore deleted runs, or a deleted group by its id. `./mosaic ps --deleted` lists runs.
+    """Restore deleted runs, or a deleted group by its id, the beginning of it, or its name.
+
+    `./mosaic ps --deleted` lists runs that can be restored.
 
     A backup is restored by `./mosaic backup restore`.
     """
@@ -65,15 +67,13 @@ def restore(runs: option.Runs, json: option.Json = False) -> None:
                 "root."
             )
     with open_stack() as stack:
-        groups = [one for one in runs if is_group_id(one)]
-        ids = [find_run(stack, run, Among.PUT_AWAY).run_id for run in runs if not is_group_id(run)]
-        views: list[light.Light] = [reading.restore(stack, run_id) for run_id in ids]
-        views += [reading.restore_group(stack, f"g{one[1:].upper()}") for one in groups]
+        found = [find_archived(stack, run) for run in runs]
+        views = [_restored(stack, one) for one in found]
     if json:
         emit(views)
         return
-    for name in (*ids, *groups):
-        say(f"{name} is back.")
+    for one in found:
+        say(f"{_id_of(one)} is back.")
 
 
 def tag(
@@ -140,6 +140,14 @@ def _deletion(
     return reading.deletion(stack, view.run_id)
 
 
+def _restored(
+    stack: StackConnection, view: light.RunFields | light.GroupFields
+) -> light.RunFields | light.GroupFields:
+    if isinstance(view, light.GroupFields):
+        return reading.restore_group(stack, view.group_id)
+    return reading.restore(stack, view.run_id)
+
+
 def _gone_text(group_id: str, now: bool) -> str:
     if now:
         return f"The runs of {group_id} are being deleted, with files and events."
@@ -162,9 +170,12 @@ def _ask(
     typer.confirm("Go on?", abort=True, err=True)
 
 
+def _id_of(view: light.RunFields | light.GroupFields) -> str:
+    return view.group_id if isinstance(view, light.GroupFields) else view.run_id
+
+
 def _id_and_name(view: light.RunFields | light.GroupFields) -> str:
-    run_id = view.group_id if isinstance(view, light.GroupFields) else view.run_id
-    return f"{run_id}  {one_line(view.name)}"
+    return f"{_id_of(view)}  {one_line(view.name)}"
 
 
 def _about(report: light.DeletionFields | None) -> str:
