@@ -212,6 +212,35 @@ def test_a_dry_run_lists_what_would_go_and_what_stays(mosaic: Mosaic, stored: An
     assert "Nothing would go" in mosaic("gc", "-n")[2]
 
 
+def test_steps_are_no_files(mosaic: Mosaic, stored: Answers) -> None:
+    """Plan and result count them by themselves; a step of the work that frees no whole page goes on."""
+    steps = {"path": "", "kind": "steps", "files": 0, "steps": 54_074, "bytes": 2 * MIB}
+    item = steps | {"rule": "storage profile lean", "reason": "metrics stay", "run_id": RUN_ID}
+    stored[f"{STORAGE}/plan"] = {
+        "items": [item],
+        "steps": 54_074,
+        "bytes": 2 * MIB,
+        "bytes_by_kind": {"steps": 2 * MIB},
+        "planned_at": NOW.isoformat(),
+    }
+    _, out, err = mosaic("gc", "-n")
+    assert "about 54,074 steps" in out
+    assert "about 54,074 steps, 2.0 MiB: steps 2.0 MiB. Nothing was changed" in err
+    assert "file" not in err
+    answers = iter(
+        [
+            {"steps": 10, "bytes_by_kind": {"steps": 100}, "left": 1},
+            {"steps": 5, "bytes_by_kind": {"steps": 2 * MIB - 100}, "freed_bytes": MIB},
+        ]
+    )
+    stored[f"{STORAGE}/prune"] = lambda _asked: next(answers)
+    code, _, err = mosaic("gc")
+    assert code == 0
+    assert "15 steps removed from the store for good, 2.0 MiB." in err
+    assert "1.0 MiB given back to the disk." in err
+    assert "Nothing to remove" not in err
+
+
 def test_gc_repeats_bounded_steps_and_adds_them_up(mosaic: Mosaic, stored: Answers) -> None:
     """The last answer has nothing left; the sums are of all steps."""
     steps = iter(

@@ -102,7 +102,9 @@ def test_this_repository_names_what_it_has() -> None:
 
 def test_titles_of_decisions_are_those_of_their_list(tmp_path: Path) -> None:
     """A title that differs, a record that is not listed and one that is not there are findings."""
-    rows = "".join(f"| [{number}]({number}-a.md) | Title |\n" for number in ("0001", "0002", "0004"))
+    rows = "".join(
+        f"| [{number}]({number}-a.md) | Title |\n" for number in ("0001", "0002", "0004")
+    )
     records = {"adr/0001-a": "# 0001: Title\n", "adr/0002-a": "# 0002: Other\n", "adr/0003-a": ""}
     found = find_decision_faults(
         tmp_path, repository(tmp_path, **{"adr/README": f"| number |\n{rows}"}, **records)

@@ -102,9 +102,7 @@ def _alike(text: str, names: Mapping[str, str]) -> list[str]:
     """Ids of groups that begin so, or have this name."""
     prefix = f"g{text[1:].upper()}" if is_group_id(text) else text
     return [
-        group_id
-        for group_id, name in names.items()
-        if group_id.startswith(prefix) or name == text
+        group_id for group_id, name in names.items() if group_id.startswith(prefix) or name == text
     ]
 
 

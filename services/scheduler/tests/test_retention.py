@@ -81,7 +81,9 @@ class RecorderDouble:
                 store=StoreSpace(file_bytes=0, free_bytes=0, wal_bytes=0), runs=self.spaces
             )
         self.thinned.append(request.model_dump())
-        return ThinResult(run_id=request.run_id, removed_steps=5, freed_bytes=500, done=True)
+        return ThinResult(
+            run_id=request.run_id, removed_steps=5, removed_bytes=600, freed_bytes=500, done=True
+        )
 
 
 def _add(
@@ -451,9 +453,15 @@ async def test_steps_are_thinned_by_the_recorder(parts: Parts) -> None:
     await parts.add_run()
     parts.recorder.spaces = [RunSpace(run_id=RUN, bytes=10**6, events=100, steps=90)]
     plan = await parts.verbs.plan(PruneOrder(asked={"kinds": ["steps"]}))
-    assert [(item.kind, item.undoable) for item in plan.items] == [("steps", False)]
+    (item,) = plan.items
+    assert (item.kind, item.undoable, item.files, item.steps) == ("steps", False, 0, 81)
+    assert item.reason not in item.rule
+    assert (plan.files, plan.steps, plan.bytes) == (0, 81, 810_000)
+    report = await parts.verbs.storage(StorageQuery())
+    assert (report.planned_files, report.planned_steps) == (2, 81)
     result = await parts.prune(kinds=["steps"])
-    assert (result.files, result.freed_bytes) == (0, 500)
+    assert (result.files, result.steps, result.freed_bytes) == (0, 5, 500)
+    assert result.bytes_by_kind == {"steps": 600}
     (asked,) = parts.recorder.thinned
     assert (asked["run_id"], asked["every"]) == (RUN, 10)
     assert asked["rule"].startswith("storage profile tested")

@@ -105,7 +105,7 @@ def plan_table(items: "Sequence[PruneItem]") -> Table:
     table.columns[1].overflow = table.columns[4].overflow = "fold"
     table.columns[1].no_wrap = table.columns[4].no_wrap = False
     for item in items:
-        path = path_line(item.path) or f"{item.files:,} events"
+        path = path_line(item.path) or f"about {item.steps:,} steps"
         if item.files > 1 and item.path:
             path += f" ({plural(item.files, 'file')})"
         why = f"{item.rule} ({item.reason})" if item.reason else item.rule

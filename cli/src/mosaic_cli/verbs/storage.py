@@ -33,6 +33,7 @@ from mosaic_cli.target import is_elsewhere, open_client, open_stack
 from mosaic_cli.wording import ahead, one_line, plural, size
 from mosaic_client import reading
 from mosaic_client.errors import StackUnreachable
+from mosaic_contracts.storage_words import STEPS
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -202,9 +203,10 @@ def _show_all(limit: int, json: bool, *, counts_outside: bool) -> None:
     if outside:
         out.print()
         out.print(outside_table(outside))
-    if report.planned_files:
+    if report.planned_files or report.planned_steps:
+        what = _planned_words(report.planned_files, report.planned_steps)
         say(
-            f"{plural(report.planned_files, 'file')} ({size(report.planned_bytes)}) would go now: "
+            f"{what} ({size(report.planned_bytes)}) would go now: "
             "`./mosaic gc --dry-run` lists them, `./mosaic gc` removes them."
         )
 
@@ -298,12 +300,19 @@ def _show_plan(plan: "PrunePlan", json: bool) -> None:
         out.print(plan_table(plan.items))
         if plan.unlisted:
             out.print(f"and {plan.unlisted:,} more (--limit)", style="dim")
-        total = f"{plural(plan.files, 'file')}, {size(plan.bytes)}: {by_kind_words(plan.bytes_by_kind)}"  # fmt: skip
+        what = _planned_words(plan.files, plan.steps)
+        total = f"{what}, {size(plan.bytes)}: {by_kind_words(plan.bytes_by_kind)}"
         say(f"{total}. Nothing was changed; `./mosaic gc` removes them.")
     else:
         say("Nothing would go: the storage profiles keep all that there is.")
     for line in kept_lines(plan.kept):
         say(line)
+
+
+def _planned_words(files: int, steps: int) -> str:
+    """`7 files and about 54,074 steps`."""
+    words = [plural(files, "file")] if files or not steps else []
+    return " and ".join([*words, f"about {plural(steps, 'step')}"] if steps else words)
 
 
 def _prune(
@@ -325,13 +334,14 @@ def _prune(
         found = step.model_copy(
             update={
                 "files": found.files + step.files,
+                "steps": found.steps + step.steps,
                 "bytes": found.bytes + step.bytes,
                 "freed_bytes": found.freed_bytes + step.freed_bytes,
                 "bytes_by_kind": by_kind,
                 "undo_until": step.undo_until or found.undo_until,
             }
         )
-    if not found.files and not found.kept:
+    if not found.files and not found.steps and not found.kept:
         found.kept = client.plan_prune(run_ids, kinds, limit=1).kept
     if json:
         emit(found)
@@ -342,15 +352,19 @@ def _prune(
 
 
 def _say_pruned(found: "PruneResult", now: "datetime") -> None:
+    of_files = {kind: count for kind, count in found.bytes_by_kind.items() if kind != STEPS}
     if found.files:
-        kinds = f" ({by_kind_words(found.bytes_by_kind)})" if found.bytes_by_kind else ""
+        kinds = f" ({by_kind_words(of_files)})" if of_files else ""
         say(f"{plural(found.files, 'file')} removed, {size(found.bytes)}{kinds}.")
     if found.undo_until is not None:
         until = ahead(found.undo_until, now).removeprefix("in ")
         say(f"They rest in the trash for {until}: `./mosaic gc --undo` brings them back.")
+    if found.steps:
+        removed = size(found.bytes_by_kind.get(STEPS, 0))
+        say(f"{plural(found.steps, 'step')} removed from the store for good, {removed}.")
     if found.freed_bytes:
         say(f"{size(found.freed_bytes)} given back to the disk.")
-    if not found.files and not found.freed_bytes:
+    if not found.files and not found.steps and not found.freed_bytes:
         say("Nothing to remove.")
     for line in kept_lines(found.kept):
         say(line)
@@ -396,7 +410,7 @@ def _steps(ask: "Callable[[], ResultT]", words: str) -> "Iterator[ResultT]":
 
 
 def _has_moved(step: "PruneResult | UndoResult") -> bool:
-    return step.files > 0 or getattr(step, "freed_bytes", 0) > 0
+    return step.files > 0 or any(getattr(step, name, 0) for name in ("steps", "freed_bytes"))
 
 
 def _ask_to_empty(client: "Client") -> None:

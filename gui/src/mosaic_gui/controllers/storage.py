@@ -134,11 +134,12 @@ class StorageController(Controller):
         self._step = None
         changes = {
             "files": done.files + step.files,
+            "steps": done.steps + step.steps,
             "bytes": done.bytes + step.bytes,
             "freed_bytes": done.freed_bytes + step.freed_bytes,
         }
         found = step.model_copy(update=changes)
-        if step.left and (step.files or step.freed_bytes):
+        if step.left and (step.files or step.steps or step.freed_bytes):
             self._prune(asked, found, newest)
             return
         self._model.end_progress()
@@ -150,6 +151,9 @@ class StorageController(Controller):
         words = tr_n(
             "{n} file removed: {size}", "{n} files removed: {size}", found.files, size=size
         )
+        if found.steps:
+            steps = tr_n("{n} step removed for good", "{n} steps removed for good", found.steps)
+            words = f"{words}. {steps}"
         if found.left:
             left = tr_n("{n} could not be removed now", "{n} could not be removed now", found.left)
             words = f"{words}. {left}"

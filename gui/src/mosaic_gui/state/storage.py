@@ -219,7 +219,7 @@ def plan_rows(plan: PrunePlan, names: Names = NO_NAMES) -> list[tuple[str, str, 
     return [
         (
             _name(item, names),
-            item.path or tr_n("{n} event", "{n} events", item.files),
+            item.path or tr_n("about {n} step", "about {n} steps", item.steps),
             kind_word(item.kind),
             wording.bytes_text(item.bytes),
             f"{item.rule} ({item.reason})" if item.reason else item.rule,
@@ -232,13 +232,15 @@ def plan_words(plan: PrunePlan | None) -> str:
     """How much would go, and what stays for another reason."""
     if plan is None:
         return ""
-    if not plan.files:
+    if not plan.files and not plan.steps:
         words = tr("Nothing would go: the storage profiles keep all that there is.")
     else:
         size = wording.bytes_text(plan.bytes)
         words = tr_n(
             "{n} file would go now: {size}", "{n} files would go now: {size}", plan.files, size=size
         )
+    if plan.steps:
+        words += "  ·  " + tr_n("about {n} step", "about {n} steps", plan.steps)
     kept = sum(each.files for each in plan.kept)
     if kept:
         more = tr_n("{n} more file is protected", "{n} more files are protected", kept)

@@ -64,7 +64,10 @@ class PruneItem(PeerModel):
     """Relative to the run's folder, of an orphan relative to MOSAIC_HOME; empty for steps."""
     kind: str
     bytes: int
+    """For steps an estimate of their compressed bytes in the store."""
     files: int = 1
+    steps: int = 0
+    """Number of steps that go, an estimate; of files 0."""
     rule: str
     """The rule in words."""
     reason: str
@@ -93,6 +96,8 @@ class PrunePlan(PeerModel):
     items: list[PruneItem]
     """In the order in which they go, the least valuable first."""
     files: int = 0
+    steps: int = 0
+    """Steps of episodes that would be removed from the store, an estimate."""
     bytes: int = 0
     """All items, also those beyond the limit."""
     bytes_by_kind: dict[str, int] = Field(default_factory=dict)
@@ -111,11 +116,14 @@ class PruneResult(PeerModel):
     """What one step removed. Repeat the request while `left` is not 0."""
 
     files: int = 0
+    steps: int = 0
+    """Steps of episodes that were removed from the store, for good."""
     bytes: int = 0
     """Moved to the trash."""
     freed_bytes: int = 0
-    """Given back to the disk now: from the trash, and of step events."""
+    """Given back to the disk now: from the trash, and by the store, which gives back whole pages of its file."""
     bytes_by_kind: dict[str, int] = Field(default_factory=dict)
+    """What was removed; of steps their compressed bytes."""
     left: int = 0
     """Number of files that the same request would still remove now."""
     kept: list[KeptCount] = Field(default_factory=list)
@@ -234,6 +242,8 @@ class StorageReport(PeerModel):
     planned_files: int = 0
     planned_bytes: int = 0
     """What would go now."""
+    planned_steps: int = 0
+    """Steps of episodes that would be removed now, an estimate; their bytes are in `planned_bytes`."""
     checked_at: AwareDatetime
     notes: list[str] = Field(default_factory=list)
     """What is wrong and what to do."""

@@ -35,8 +35,10 @@ class ThinResult(PeerModel):
 
     run_id: str
     removed_steps: int = 0
+    removed_bytes: int = 0
+    """Compressed bytes of the removed steps; `RunSpace.estimate_freed` estimates these."""
     freed_bytes: int = 0
-    """Bytes that were freed in the store's file. They go back to the disk in steps too, before `done`."""
+    """Bytes of pages that were freed in the store's file. They go back to the disk in steps too, before `done`."""
     kept_steps: int = 0
     """Steps of the run that are stored now."""
     done: bool = False
@@ -62,7 +64,7 @@ class RunSpace(PeerModel):
     """Whether the newest thinning has not removed all that it shall."""
 
     def estimate_freed(self, every: int) -> int:
-        """Estimate the bytes that a thinning would free.
+        """Estimate the compressed bytes that a thinning would remove. The file gives back whole pages: fewer.
 
         Args:
             every: as `ThinRequest.every`.

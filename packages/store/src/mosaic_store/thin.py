@@ -50,8 +50,17 @@ class ThinStep(NamedTuple):
     """What one transaction of a thinning did."""
 
     removed_steps: int
+    removed_bytes: int
+    """Compressed bytes."""
     freed_bytes: int
+    """Whole pages."""
     done: bool
+
+    def plus(self, later: "ThinStep") -> "ThinStep":
+        """This and a later one together."""
+        removed = self.removed_steps + later.removed_steps
+        size = self.removed_bytes + later.removed_bytes
+        return ThinStep(removed, size, self.freed_bytes + later.freed_bytes, later.done)
 
 
 class _Body(msgspec.Struct, array_like=True):
@@ -90,16 +99,17 @@ def thin_step(db: sqlite3.Connection, run_id: str, every: int, rule: str, now_us
     """Remove steps of a few blocks inside the caller's transaction, or find that nothing is left to remove."""
     row = db.execute("SELECT id, events FROM run WHERE run_id=?", (run_id,)).fetchone()
     if row is None or every == 1:
-        return ThinStep(0, 0, done=True)
+        return ThinStep(0, 0, 0, done=True)
     run, events = row
     position = _open_job(db, run, events, every, rule, now_us)
     if position is None:
-        return ThinStep(0, 0, done=True)
+        return ThinStep(0, 0, 0, done=True)
     before = free_bytes(db)
     job = _Job(db, run, every)
     end = job.work(position)
     job.save(end)
-    return ThinStep(job.removed_steps, max(0, free_bytes(db) - before), done=end is None)
+    freed = max(0, free_bytes(db) - before)
+    return ThinStep(job.removed_steps, job.removed_bytes, freed, done=end is None)
 
 
 def _open_job(
@@ -125,7 +135,8 @@ class _Job:
         self._db = db
         self._run = run
         self._every = every
-        self._saved_bytes = 0
+        self.removed_bytes = 0
+        """Compressed bytes that were removed so far."""
         self._removed: Counter[tuple[int, int, int]] = Counter()
         """By attempt, sub-environment and number of the episode."""
         self._goes: dict[tuple[int, int, int], bool] = {}
@@ -159,7 +170,7 @@ class _Job:
         if self._removed:
             self._db.execute(
                 "UPDATE run SET thinned_steps=thinned_steps+?, stored_bytes=stored_bytes-? WHERE id=?",
-                (self.removed_steps, self._saved_bytes, self._run),
+                (self.removed_steps, self.removed_bytes, self._run),
             )
         if end is None:
             self._db.execute("UPDATE thinning SET done=1 WHERE run=?", (self._run,))
@@ -176,7 +187,7 @@ class _Job:
             "UPDATE block SET body=?, raw_bytes=?, kinds=?, t_min_us=? WHERE id=?",
             (*thinned[:4], block),
         )
-        self._saved_bytes += len(body) - len(thinned.body)
+        self.removed_bytes += len(body) - len(thinned.body)
         self._removed.update(
             {(attempt, *episode): count for episode, count in thinned.removed.items()}
         )

@@ -138,11 +138,10 @@ class Writer:
 
     def thin(self, run_id: str, every: int, rule: str) -> ThinStep:
         """Remove steps of ended episodes of a run as `thin_some` does, to the end."""
-        removed, freed, done = 0, 0, False
-        while not done:
-            step = self.thin_some(run_id, every, rule)
-            removed, freed, done = removed + step.removed_steps, freed + step.freed_bytes, step.done
-        return ThinStep(removed, freed, done)
+        total = ThinStep(0, 0, 0, done=False)
+        while not total.done:
+            total = total.plus(self.thin_some(run_id, every, rule))
+        return total
 
     def thin_some(self, run_id: str, every: int, rule: str) -> ThinStep:
         """Remove steps of ended episodes from a part of a run, and give freed pages back, in small transactions.

@@ -52,14 +52,14 @@ class Upkeep:
     async def thin(self, request: ThinRequest) -> ThinStep:
         """Remove steps for as long as the request allows; the sum of what was done. Raises StoreError."""
         end = time.monotonic() + request.within_s
-        removed = freed = 0
+        total = ThinStep(0, 0, 0, done=False)
         while True:
             step = await self._step(
                 lambda writer: writer.thin_some(request.run_id, request.every, request.rule)
             )
-            removed, freed = removed + step.removed_steps, freed + step.freed_bytes
-            if step.done or time.monotonic() >= end:
-                return ThinStep(removed, freed, step.done)
+            total = total.plus(step)
+            if total.done or time.monotonic() >= end:
+                return total
 
     async def run(self) -> None:
         """Look after log and file for ever."""

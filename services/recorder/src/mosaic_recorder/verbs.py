@@ -133,12 +133,14 @@ class Verbs:
                 every=request.every,
                 rule=request.rule,
                 removed_steps=step.removed_steps,
+                removed_bytes=step.removed_bytes,
                 freed_bytes=step.freed_bytes,
                 done=step.done,
             )
         return ThinResult(
             run_id=request.run_id,
             removed_steps=step.removed_steps,
+            removed_bytes=step.removed_bytes,
             freed_bytes=step.freed_bytes,
             kept_steps=summary.steps - summary.thinned_steps,
             done=step.done,

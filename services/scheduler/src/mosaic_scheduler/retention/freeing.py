@@ -8,7 +8,7 @@ from mosaic_contracts.run_archives import FreedRun, FreeOrder, FreeRequest
 from mosaic_contracts.runs import RunRecord
 from mosaic_scheduler import problem
 from mosaic_scheduler.events.announcement import RunAnnouncer
-from mosaic_scheduler.retention.janitor import FreeResult, Janitor
+from mosaic_scheduler.retention.janitor import Janitor, StepResult
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_servicekit.bus import Verb
 
@@ -38,7 +38,7 @@ class RunFreeing:
         if not record.state.is_final:
             raise problem.run_live(record.run_id, record.state, "freed")
         rule = f"archived to {asked.file} (SHA-256 {asked.sha256[:12]}...)"
-        result = FreeResult()
+        result = StepResult()
         try:
             await self._janitor.free(record.run_id, frozenset(asked.paths), rule, result)
         finally:  # also where the recorder went away after files were removed
@@ -46,13 +46,13 @@ class RunFreeing:
                 await self._note(record.run_id, asked, result)
         return _answer(record.run_id, result)
 
-    async def _note(self, run_id: str, asked: FreeRequest, result: FreeResult) -> None:
+    async def _note(self, run_id: str, asked: FreeRequest, result: StepResult) -> None:
         changed = await self._store.work(run_id, lambda _, run: _noted(run, asked, result))
         if changed is not None:
             await self._announcer.announce(changed)
 
 
-def _noted(run: RunRecord, asked: FreeRequest, result: FreeResult) -> RunRecord:
+def _noted(run: RunRecord, asked: FreeRequest, result: StepResult) -> RunRecord:
     note = (
         f"Archived {datetime.now(UTC):%Y-%m-%d %H:%M} UTC to {asked.file} (SHA-256 {asked.sha256[:12]}...), then "
         f"{result.files} files and {result.steps:,} steps were removed. `./mosaic import {asked.file}` restores them."
@@ -60,7 +60,7 @@ def _noted(run: RunRecord, asked: FreeRequest, result: FreeResult) -> RunRecord:
     return run.model_copy(update={"notes": [*run.notes, note]})
 
 
-def _answer(run_id: str, result: FreeResult) -> FreedRun:
+def _answer(run_id: str, result: StepResult) -> FreedRun:
     until = result.undo_until
     return FreedRun(
         run_id=run_id,

@@ -55,24 +55,23 @@ class StepResult:
     files: int = 0
     bytes: int = 0
     freed_bytes: int = 0
+    steps: int = 0
     bytes_by_kind: dict[str, int] = field(default_factory=dict)
     left: int = 0
     kept: list[tuple[KeptReason, str, int, int]] = field(default_factory=list)
     """Reason, text, files and bytes of what stays."""
     undo_until: float | None = None
 
+    @property
+    def has_removed(self) -> bool:
+        """Whether it did anything: another step goes on."""
+        return bool(self.files or self.steps or self.freed_bytes)
+
     def add(self, kind: str, size: int) -> None:
         """Count a file."""
         self.files += 1
         self.bytes += size
         self.bytes_by_kind[kind] = self.bytes_by_kind.get(kind, 0) + size
-
-
-@dataclass
-class FreeResult(StepResult):
-    """What was removed of an archived run."""
-
-    steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -177,7 +176,7 @@ class Janitor:
         self._trash_due.set()  # the grace time may be short
         return result
 
-    async def free(self, run_id: str, paths: frozenset[str], rule: str, result: FreeResult) -> None:
+    async def free(self, run_id: str, paths: frozenset[str], rule: str, result: StepResult) -> None:
         """Remove files of a run that an archive has, and all of its steps, whatever profiles keep.
 
         Args:
@@ -212,7 +211,7 @@ class Janitor:
                 await self._thin_all(run_id, rule, result)
         self._trash_due.set()
 
-    async def _thin_all(self, run_id: str, rule: str, result: FreeResult) -> None:
+    async def _thin_all(self, run_id: str, rule: str, result: StepResult) -> None:
         request = ThinRequest(run_id=run_id, every=0, rule=rule[:RULE_LENGTH])
         done = False
         while not done:
@@ -267,7 +266,7 @@ class Janitor:
             await self._list_older(await self._looks.look())
             while True:
                 result = await self.step(ALL)
-                if not result.left or not (result.files or result.freed_bytes):
+                if not result.left or not result.has_removed:
                     break
         except ProblemError as error:
             if self._complained != str(error):
@@ -469,13 +468,15 @@ class Janitor:
         request = ThinRequest(run_id=each.run.run_id, every=each.every, rule=each.rule)
         answer = await self._bus.call(RECORDER_THIN, request)
         result.freed_bytes += answer.freed_bytes
-        result.bytes_by_kind[STEPS] = result.bytes_by_kind.get(STEPS, 0) + answer.freed_bytes
         if answer.removed_steps:
+            result.steps += answer.removed_steps
+            result.bytes_by_kind[STEPS] = result.bytes_by_kind.get(STEPS, 0) + answer.removed_bytes
             get_log().info(
                 "steps.thinned",
                 run_id=each.run.run_id,
                 steps=answer.removed_steps,
-                bytes=answer.freed_bytes,
+                bytes=answer.removed_bytes,
+                freed_bytes=answer.freed_bytes,
             )
         return answer.done
 

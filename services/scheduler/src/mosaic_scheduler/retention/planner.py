@@ -36,8 +36,9 @@ class PlannedThinning:
 
     run: RetainedRun
     every: int
+    steps: int
     bytes: int
-    """An estimate."""
+    """Both are estimates."""
     profile: str
 
     @property
@@ -124,7 +125,7 @@ def _apply(
 
     for unit in units:
         if unit.kind == DRAFT and now - (unit.run.ended_at or now) >= DRAFT_AGE_S:
-            take(unit, DRAFT_RULE, "it was not written to its end")
+            take(unit, DRAFT_RULE, "its run ended more than an hour ago")
     by_kind: dict[str, list[Unit]] = defaultdict(list)
     for unit in units:
         by_kind[unit.kind].append(unit)
@@ -136,7 +137,8 @@ def _apply(
                 take(unit, text, reason)
             _note_upcoming(decision, rule, left, going, now)
     if profile.budget_bytes is not None:
-        over = sum(unit.bytes for unit in units if id(unit) not in going) - profile.budget_bytes
+        total = sum(unit.bytes for unit in units if id(unit) not in going)
+        over = total - profile.budget_bytes
         rule_text = f"budget {profile.budget_bytes} bytes of profile {name}"
         for unit in sorted(units, key=lambda unit: unit.value):
             if over <= 0:
@@ -145,7 +147,7 @@ def _apply(
             if is_out or unit.is_best or unit.is_newest:
                 continue
             over -= unit.bytes
-            take(unit, rule_text, f"the runs of profile {name} have more than its budget")
+            take(unit, rule_text, f"together they have {total} bytes")
     decision.units += going.values()
     decision.kept += [(*unit.kept, unit) for unit in stays.values() if unit.kept is not None]
 
@@ -262,7 +264,8 @@ def _thinning(
     size = space.estimate_freed(profile.steps_every)
     if size < _MIN_STEP_BYTES and not space.is_thinning:
         return None
-    return PlannedThinning(run, profile.steps_every, size, name)
+    steps = int(space.steps * (1 - 1 / profile.steps_every))
+    return PlannedThinning(run, profile.steps_every, steps, size, name)
 
 
 def allowed(profile: StorageProfile, kind: str) -> int | None:

@@ -38,7 +38,7 @@ def plan_of(look: Look, chosen: Chosen, limit: int, notes: Sequence[str]) -> Pru
             kind=ORPHAN,
             bytes=orphan.bytes,
             rule=ORPHAN_RULE,
-            reason="no run has this folder",
+            reason="left by a deletion that was killed, or put there by hand",
         )
         for orphan in look.orphans
         if chosen.takes(orphan.name, ORPHAN)
@@ -63,6 +63,7 @@ def plan_of(look: Look, chosen: Chosen, limit: int, notes: Sequence[str]) -> Pru
     return PrunePlan(
         items=items,
         files=sum(len(each.unit.items) for each in planned) + sum(item.files for item in others),
+        steps=sum(item.steps for item in others),
         bytes=sum(by_kind.values()),
         bytes_by_kind=dict(by_kind),
         unlisted=len(planned) + len(others) - len(items),
@@ -79,6 +80,7 @@ def result_of(result: StepResult) -> PruneResult:
     until = result.undo_until
     return PruneResult(
         files=result.files,
+        steps=result.steps,
         bytes=result.bytes,
         freed_bytes=result.freed_bytes,
         bytes_by_kind=result.bytes_by_kind,
@@ -248,8 +250,9 @@ def _steps_item(each: PlannedThinning) -> PruneItem:
         kind=STEPS,
         bytes=each.bytes,
         files=0,
+        steps=each.steps,
         rule=each.rule,
-        reason=f"steps of 1 in {each.every} episodes are kept; episodes and metrics stay",
+        reason="episodes and metrics stay",
         profile=each.profile,
         undoable=False,
     )

@@ -121,6 +121,7 @@ class StorageVerbs:
         planned = [
             each.unit for each in look.decision.units if query.run in (None, each.unit.run.run_id)
         ]
+        thinned = [each for each in look.decision.thinnings if query.run in (None, each.run.run_id)]
         sizes = {
             VolumeUse.RUNS: sum(row.bytes - row.event_bytes for row in rows)
             + sum(row.bytes for row in look.trash),
@@ -139,7 +140,8 @@ class StorageVerbs:
             broker_bytes=sizes[VolumeUse.BROKER],
             other_bytes=sizes[VolumeUse.HOME],
             planned_files=sum(len(unit.items) for unit in planned),
-            planned_bytes=sum(unit.bytes for unit in planned),
+            planned_bytes=sum(unit.bytes for unit in planned) + sum(each.bytes for each in thinned),
+            planned_steps=sum(each.steps for each in thinned),
             checked_at=datetime.now(UTC),
             notes=self._profiles.findings(),
         )
