@@ -3,13 +3,22 @@ from typing import Any
 
 import pytest
 from PyQt6.QtCore import Qt, QUrl
-from PyQt6.QtGui import QDesktopServices
+from PyQt6.QtGui import QDesktopServices, QGuiApplication
 from PyQt6.QtTest import QSignalSpy
-from PyQt6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPushButton, QToolButton
+from PyQt6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QPushButton,
+    QToolButton,
+)
 from pytestqt.qtbot import QtBot
 from tests.specimen import report, run, run_id, summary, worker
 from tests.state.test_tracking import tracked_worker
 
+from mosaic_contracts.groups import GroupPlan
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.stack import StackProxies
@@ -478,3 +487,100 @@ def test_the_stacks_proxy_shows_where_none_is_named(shown: Shown) -> None:
     row = shown.page.form.rows[("parameters", "proxy")]
     assert "the stack's http://vpn:3128" in row._beside.text
     assert "vpn" not in str(shown.model.draft.spec())  # type: ignore[union-attr]
+
+
+def group_plan(**fields: Any) -> GroupPlan:
+    """What a stack says of a group of six runs."""
+    known = {"ok": True, "runs": 6, "expected_s": 540.0, "names": ["lr=0.1 · seed 1", "seed 2"]}
+    return GroupPlan.model_validate(known | fields)
+
+
+def type_into(qtbot: QtBot, edit: QLineEdit, text: str) -> None:
+    """Replace the text of a field by typing."""
+    edit.clear()
+    qtbot.keyClicks(edit, text)
+
+
+def test_seeds_and_lists_launch_one_group(qtbot: QtBot, shown: Shown) -> None:
+    """How many runs and how long they take stands above Launch, which starts all of them as one group."""
+    plans, groups = QSignalSpy(shown.model.plan_wanted), QSignalSpy(shown.model.group_wanted)
+    launches = QSignalSpy(shown.model.launch_wanted)
+    panel = shown.page.preflight
+    assert not panel.runs.isVisible()
+    type_into(qtbot, shown.field("run.seed"), "1-3")
+    type_into(qtbot, shown.field("parameters.gamma"), "0.9, 0.95")
+    assert panel.runs.isVisible()
+    assert panel.runs.text() == "6 runs"
+    row = shown.page.form.rows[("run", "seed")]
+    assert row._beside.text.startswith("Read as 1, 2, 3.")
+    shown.settle(qtbot)
+    assert not shown.button("preflight.launch").isEnabled()
+    shown.model.take_plan(plans[-1][0], group_plan())
+    assert panel.runs.text() == "6 runs, about 9 min"
+    assert panel.runs.toolTip() == "lr=0.1 · seed 1\nseed 2"
+    assert shown.asked[-1]["parameters"] == {"gamma": 0.9}
+    qtbot.mouseClick(shown.button("preflight.launch"), LEFT)
+    assert not launches
+    assert groups[0][0]["seeds"] == [1, 2, 3]
+    assert groups[0][0]["parameters"] == {"gamma": [0.9, 0.95]}
+
+
+def test_unknown_duration_leaves_the_number(qtbot: QtBot, shown: Shown) -> None:
+    """Without earlier runs of the kind only the number of runs is said."""
+    plans = QSignalSpy(shown.model.plan_wanted)
+    type_into(qtbot, shown.field("run.seed"), "1,2")
+    shown.settle(qtbot)
+    shown.model.take_plan(plans[-1][0], group_plan(runs=2, expected_s=None))
+    assert shown.page.preflight.runs.text() == "2 runs"
+
+
+def test_a_refused_group_says_where(qtbot: QtBot, shown: Shown) -> None:
+    """What the worker refuses of one combination stands at its field and hinders the launch."""
+    plans = QSignalSpy(shown.model.plan_wanted)
+    type_into(qtbot, shown.field("parameters.gamma"), "0.9, 0.95")
+    shown.settle(qtbot)
+    finding = {"level": "blocking", "where": "parameters.gamma", "message": "too far"}
+    shown.model.take_plan(plans[-1][0], group_plan(ok=False, findings=[finding]))
+    assert shown.page.form.rows[("parameters", "gamma")]._beside.text == "too far"
+    assert shown.page.preflight._obstacle.text() == "gamma: too far"
+    assert shown.model.obstacle_field == "parameters.gamma"
+
+
+def test_a_wrong_list_says_which_value(qtbot: QtBot, shown: Shown) -> None:
+    """The fault names the value, and Launch waits."""
+    type_into(qtbot, shown.field("parameters.gamma"), "0.9, 7")
+    row = shown.page.form.rows[("parameters", "gamma")]
+    assert row._beside.text == "value 2, 7: at most 1"
+    assert not shown.page.preflight.runs.isVisible()
+    assert not shown.button("preflight.launch").isEnabled()
+
+
+def test_a_switch_takes_both_values(qtbot: QtBot, shown: Shown) -> None:
+    """The menu of a choice turns it into a list, and its reset turns it back."""
+    row = shown.page.form.rows[("parameters", "anneal_lr")]
+    row._open_menu(row.input.rect().center())
+    menu = row.findChild(QMenu)
+    assert menu is not None
+    qtbot.waitUntil(menu.isVisible)
+    menu.actions()[0].trigger()
+    menu.close()
+    edit = shown.field("parameters.anneal_lr")
+    assert edit.text() == "true, false"
+    assert shown.page.preflight.runs.text() == "2 runs"
+    qtbot.mouseClick(row.reset, LEFT)
+    assert isinstance(row.input, QCheckBox)
+    assert not shown.page.preflight.runs.isVisible()
+    shown.settle(qtbot)
+
+
+def test_the_form_is_copied_as_a_command(qtbot: QtBot, shown: Shown) -> None:
+    """The clipboard has the command, and a notice shows it."""
+    said = QSignalSpy(shown.page.said)
+    type_into(qtbot, shown.field("run.seed"), "1-3")
+    qtbot.mouseClick(shown.button("preflight.copy"), LEFT)
+    clipboard = QGuiApplication.clipboard()
+    assert clipboard is not None
+    assert clipboard.text() == "./mosaic run cleanrl ppo CartPole-v1 --seed 1-3"
+    assert said[0][0] == "Copied: ./mosaic run cleanrl ppo CartPole-v1 --seed 1-3"
+    type_into(qtbot, shown.field("run.seed"), "1-")
+    assert not shown.button("preflight.copy").isEnabled()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from PyQt6.QtCore import QObject
 
+from mosaic_contracts.groups import GroupView
 from mosaic_contracts.runs import RunView
 from mosaic_gui.app.parts import ClientParts
 from mosaic_gui.controllers.navigator import RunNavigator
@@ -64,6 +65,7 @@ class Wiring(QObject):
 
         page = TrainPage(self._parts.launch)
         page.preflight.sweep.clicked.connect(self._on_sweep_wanted)
+        page.said.connect(self._parts.say)
         return page
 
     def make_trained(self) -> TrainedPage:
@@ -246,6 +248,7 @@ class Wiring(QObject):
         parts.beliefs.place_changed.connect(self._on_beliefs_place)
         parts.watch.finer_wanted.connect(parts.curve_refiner.want)
         parts.launch_controller.launched.connect(self._on_launched)
+        parts.launch_controller.group_launched.connect(self._on_group_launched)
         parts.launch_controller.said.connect(parts.say)
         parts.run_actions.made.connect(lambda run: self.navigator.open_runs([run.run_id]))
         parts.trash_runs.restore_wanted.connect(parts.run_actions.restore)
@@ -400,3 +403,7 @@ class Wiring(QObject):
     def _on_launched(self, run: RunView) -> None:
         self._parts.preferences.keep(self._parts.launch, self._parts.trained)
         self.navigator.open_runs([run.run_id])
+
+    def _on_group_launched(self, group: GroupView) -> None:
+        self._parts.preferences.keep(self._parts.launch, self._parts.trained)
+        self.navigator.open_runs(group.run_ids)

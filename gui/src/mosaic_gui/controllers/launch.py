@@ -1,4 +1,4 @@
-"""Requests of the train page: catalogue, secrets, preflight, launch."""
+"""Requests of the train page: catalogue, secrets, preflight, launch of a run or a group."""
 
 from functools import partial
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.access import SecretEntries, SecretEntry
-from mosaic_contracts.runs import RunView
+from mosaic_contracts.groups import GroupView
+from mosaic_contracts.runs import RunPage, RunView
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.stack import StackStatus
 from mosaic_gui.controllers.base import Controller
@@ -25,6 +26,8 @@ class LaunchController(Controller):
 
     launched = pyqtSignal(object)
     """The new RunView."""
+    group_launched = pyqtSignal(object)
+    """The new GroupView."""
     said = pyqtSignal(str)
     """A notice for the user."""
 
@@ -35,6 +38,8 @@ class LaunchController(Controller):
         self._look_again = single_shot_timer(self, self._ask_workers_again, UNREADY_MS)
         model.preflight_wanted.connect(self._on_preflight_wanted)
         model.launch_wanted.connect(self._on_launch_wanted)
+        model.plan_wanted.connect(self._on_plan_wanted)
+        model.group_wanted.connect(self._on_group_wanted)
         model.secret_wanted.connect(self._on_secret_wanted)
 
     def attach(self, session: StreamSession) -> None:
@@ -113,6 +118,33 @@ class LaunchController(Controller):
         reply = self.session.api.submit(spec)
         reply.done.connect(partial(self._on_launched, self._model.kept_plan))
         reply.failed.connect(partial(self._on_refused, spec))
+
+    def _on_plan_wanted(self, group: dict[str, Any]) -> None:
+        if self.session is not None:
+            reply = self.session.api.check_group(group)
+            reply.done.connect(partial(self._model.take_plan, group))
+            reply.failed.connect(
+                lambda problem: self._model.take_plan_refusal(group, problem.message)
+            )
+
+    def _on_group_wanted(self, group: dict[str, Any]) -> None:
+        if self.session is not None:
+            reply = self.session.api.start_group(group)
+            reply.done.connect(self._on_group_launched)
+            reply.failed.connect(partial(self._on_refused, group))
+
+    def _on_group_launched(self, group: GroupView) -> None:
+        """Read its runs, which the stack announces one by one, and then say that it is there."""
+        self._model.take_launched()
+        if self.session is not None:
+            reply = self.session.api.runs_of_group(group.group_id)
+            reply.done.connect(partial(self._on_group_read, group))
+            reply.failed.connect(lambda problem: self.said.emit(problem.message))
+
+    def _on_group_read(self, group: GroupView, page: RunPage) -> None:
+        if self.session is not None:
+            self.session.note(self.session.store.take_runs(page.runs))
+        self.group_launched.emit(group)
 
     def _on_launched(self, plan: str, run: RunView) -> None:
         self._model.take_launched()

@@ -45,6 +45,10 @@ REMOVING_MS = 60_000
 """A step of a removal takes at most half of it."""
 TRIES = 3
 LOG_PIECE_BYTES = 2**18
+GROUP_MS = 60_000
+"""A worker is asked once for each environment of a group."""
+MOST_OF_GROUP = 200
+"""Runs in one answer."""
 MOST_CHECKPOINTS = 500
 """Checkpoints in one answer."""
 EVENTS_AT_ONCE = 200
@@ -188,6 +192,19 @@ class ApiClient(QObject):
         """List of EnvironmentFrame: some of these steps of a replay, from the first one on."""
         query = {"first": steps.first, "last": steps.last, "every": steps.every}
         return self._send(http_api.FRAMES, replay_id, query=query, read=_read_frames)
+
+    def check_group(self, group: dict[str, Any]) -> ApiReply:
+        """GroupPlan; nothing is started. `group`: a GroupSpec."""
+        return self._send(http_api.CHECK_GROUP, body=group, timeout_ms=GROUP_MS)
+
+    def start_group(self, group: dict[str, Any]) -> ApiReply:
+        """GroupView of the new group. Sent again after a lost answer it is still one."""
+        return self._send(http_api.START_GROUP, body=group, timeout_ms=GROUP_MS)
+
+    def runs_of_group(self, group_id: str) -> ApiReply:
+        """RunPage with the runs of a group, the newest first."""
+        query = {"group": group_id, "limit": str(MOST_OF_GROUP)}
+        return self._send(http_api.RUNS, query=query)
 
     def start_sweep(self, sweep: dict[str, Any]) -> ApiReply:
         """RunView of the new sweep. Sent again after a lost answer it is still one."""

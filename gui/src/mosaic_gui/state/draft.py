@@ -1,18 +1,22 @@
-"""A draft of a run: choices, faults, and the spec made from them."""
+"""A draft of a run, or of a group of runs: choices, faults, and the spec made from them."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from mosaic_contracts.group_words import MAX_GROUP_RUNS
+from mosaic_contracts.run_command import run_command
 from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.tracking import WANDB_SECRET
 from mosaic_contracts.worker import Algorithm, Environment
 from mosaic_gui.state.edit_history import EditHistory, FormSnapshot, SpecDiff
 from mosaic_gui.state.inputs import Inputs
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import grouped, program_name, tr
 from mosaic_gui.state.limits import UNKNOWN, Limits
 from mosaic_gui.state.run_fields import run_groups
 from mosaic_gui.state.schema_form import read_schema
 from mosaic_gui.state.tracking import TrackerForm, part_tracking
+from mosaic_gui.state.value_list import list_text
 
 _AFTER = {"outputs": 1, "run": 2}
 """Groups that follow the algorithm's own arguments: further outputs, and what every script has."""
@@ -87,17 +91,82 @@ class SpecDraft:
         }
         if not self.environment.strip():
             found["environment"] = tr("choose an environment")
+        if not found and self.size > MAX_GROUP_RUNS:
+            found[self._first_list()] = tr(
+                "{n} runs are more than the {most} that start together",
+                n=grouped(self.size),
+                most=grouped(MAX_GROUP_RUNS),
+            )
         return found
 
+    @property
+    def environments(self) -> list[str]:
+        """The environments; several stand between commas."""
+        return [name.strip() for name in self.environment.split(",") if name.strip()]
+
+    @property
+    def size(self) -> int:
+        """Number of runs: one for each combination of what has several values."""
+        return math.prod(map(len, self._axes().values()))
+
+    def _axes(self) -> dict[str, list[Any]]:
+        """Values of each part that has several, by its place in the spec."""
+        arguments = self.arguments.lists()
+        found: dict[str, list[Any]] = {"seed": self.run.lists().get("seed", [])}
+        found["environment"] = self.environments
+        found |= {f"parameters.{k}": v for k, v in arguments.items() if k not in self.unused}
+        return {place: values for place, values in found.items() if len(values) > 1}
+
+    def _first_list(self) -> str:
+        return next(iter(self._axes()))
+
+    def group(self) -> dict[str, Any] | None:
+        """The GroupSpec of all runs; None: there is one run."""
+        axes = self._axes()
+        if not axes:
+            return None
+        run = self.spec()
+        name = run.pop("name", None)
+        parameters = {
+            place.removeprefix("parameters."): values
+            for place, values in axes.items()
+            if place.startswith("parameters.")
+        }
+        run["parameters"] = {k: v for k, v in run["parameters"].items() if k not in parameters}
+        return {
+            "run": run,
+            "seeds": axes.get("seed", []),
+            "environments": axes.get("environment", []),
+            "parameters": parameters,
+            **({"name": name} if name else {}),
+        }
+
+    def typed_spec(self) -> dict[str, Any]:
+        """The spec with lists in place of values, for `fill_from` alone."""
+        spec, axes = self.spec(), self._axes()
+        for place, values in axes.items():
+            part, _, name = place.rpartition(".")
+            if place == "environment":
+                spec["environment"] = self.environment
+            elif None not in values:
+                (spec[part] if part else spec)[name] = values
+        return spec
+
+    def command(self) -> str:
+        """The command that starts the same."""
+        group = self.group() or {}
+        lists = {name: group[name] for name in ("seeds", "environments", "parameters") if group}
+        return run_command(self.spec(), program=program_name(), **lists)
+
     def spec(self) -> dict[str, Any]:
-        """The spec as it stands; only what differs from the defaults is named."""
+        """The spec as it stands, of several runs the first one; only what differs from the defaults is named."""
         values: dict[str, Any] = dict(self.run.changed())
         if isinstance(tags := values.pop("tags", None), str):
             values["tags"] = [tag.strip() for tag in tags.split(",") if tag.strip()]
         spec: dict[str, Any] = {
             "worker": self.worker.manifest.id,
             "algorithm": self.algorithm.id,
-            "environment": self.environment.strip(),
+            "environment": (self.environments or [""])[0],
             **values,
             "parameters": dict(self.arguments.changed()),
         }
@@ -128,14 +197,14 @@ class SpecDraft:
             if field_name == "tags":
                 value = ", ".join(value or ())
             if value is not None:
-                self.run.texts[field_name] = form_field.text(value)
+                self.run.texts[field_name] = list_text(form_field, value)
         lost = []
         given = spec.get("parameters") or {}
         given = self.tracking.read(given) if self.tracking is not None else given
         for field_name, value in given.items():
             if field_name in self.arguments.fields:
                 form_field = self.arguments.fields[field_name]
-                self.arguments.texts[field_name] = form_field.text(value)
+                self.arguments.texts[field_name] = list_text(form_field, value)
             elif field_name != self.algorithm.steps_parameter:
                 lost.append(field_name)
             else:

@@ -54,6 +54,10 @@ class FormField:
     """The default is the only possible value."""
     role: str = ""
     """Role of the field for a tracker (see `mosaic_contracts.tracking`)."""
+    many: bool = False
+    """Several values may be given (see `value_list`); each makes a run."""
+    ranges: bool = False
+    """Ranges of whole numbers, such as `1-5`, may be among them."""
 
     @property
     def bounds(self) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from mosaic_gui.state.form_field import FormField, FormGroup, Value
 from mosaic_gui.state.language import tr
+from mosaic_gui.state.value_list import read_values
 
 
 @dataclass
@@ -27,25 +28,36 @@ class Inputs:
         found = {}
         for name, form_field in self.fields.items():
             try:
-                value = form_field.parse(self.text(name))
+                values = read_values(form_field, self.text(name))
             except ValueError as error:
                 found[name] = str(error)
             else:
-                if form_field.required and value is None:
+                if form_field.required and None in values:
                     found[name] = tr("a value is needed")
         return found
 
     def changed(self) -> dict[str, Value]:
-        """Values that differ from their default; those that cannot be read are left out."""
-        values = {}
+        """Values that differ from their default, of a list its first; those that cannot be read are left out."""
+        known = self.fields
+        values = {name: read[0] for name, read in self._read().items()}
+        return {
+            name: value
+            for name, value in values.items()
+            if value != known[name].default or name in self.lists()
+        }
+
+    def lists(self) -> dict[str, list[Value]]:
+        """The values of each field that has several."""
+        return {name: values for name, values in self._read().items() if len(values) > 1}
+
+    def _read(self) -> dict[str, list[Value]]:
+        """The values of all fields that were typed into and can be read."""
+        found, known = {}, self.fields
         for name, text in self.texts.items():
-            form_field = self.fields.get(name)
-            if form_field is None:
+            if name not in known:
                 continue
             try:
-                value = form_field.parse(text)
+                found[name] = read_values(known[name], text)
             except ValueError:
                 continue
-            if value != form_field.default:
-                values[name] = value
-        return values
+        return found

@@ -30,6 +30,11 @@ def use_program(name: str) -> None:
     _program = name
 
 
+def program_name() -> str:
+    """Name of the command line, for commands that are no texts."""
+    return _program
+
+
 def tr(text: str, **values: object) -> str:
     """A text in the user's language. It must be a literal in the call, so that translators find it."""
     return _filled(_used.gettext(text), text, values)

@@ -15,9 +15,13 @@ _WHAT = (
         mark("seed"),
         FieldKind.INTEGER,
         default=1,
-        help=mark("Same seed, same result on this kind of machine."),
+        help=mark(
+            "Same seed, same result on this kind of machine. Several seeds, such as 1-5 or 1,2,3, start a run each."
+        ),
         minimum=0,
         maximum=2**32 - 1,
+        many=True,
+        ranges=True,
     ),
     FormField(
         "steps",

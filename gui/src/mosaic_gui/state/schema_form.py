@@ -45,6 +45,7 @@ def _field(name: str, part: dict[str, Any], required: bool) -> FormField:
         pattern=str(part.get("pattern", "")),
         fixed="const" in part,
         role=str(part.get(X_TRACKING, "")),
+        many="const" not in part and X_TRACKING not in part and kind is not FieldKind.CHECKPOINT,
     )
 
 

@@ -3,7 +3,7 @@
 import math
 from datetime import UTC, datetime
 
-from mosaic_gui.state.language import grouped, tr
+from mosaic_gui.state.language import grouped, tr, tr_n
 
 NOTHING = "–"
 
@@ -22,6 +22,25 @@ def duration(seconds: float | None) -> str:
     if hours < 48:
         return f"{hours}:{minute:02d}:{second:02d}"
     return tr("{days} d {hours} h", days=hours // 24, hours=hours % 24)
+
+
+def rough_duration(seconds: float) -> str:
+    """`40 s`, `9 min`, `3 h`, `2 days`: for estimates."""
+    if seconds >= 1.5 * 86_400:
+        return tr_n("{n} day", "{n} days", round(seconds / 86_400))
+    if seconds >= 1.5 * 3_600:
+        return tr("{hours} h", hours=round(seconds / 3_600))
+    if seconds >= 90:
+        return tr("{minutes} min", minutes=round(seconds / 60))
+    return tr("{seconds} s", seconds=max(1, round(seconds)))
+
+
+def runs_and_time(runs: int, expected_s: float | None) -> str:
+    """`6 runs, about 9 min`, or the number alone."""
+    words = tr_n("{n} run", "{n} runs", runs)
+    if expected_s is None:
+        return words
+    return tr("{runs}, about {time}", runs=words, time=rough_duration(expected_s))
 
 
 def number(value: float | None, digits: int = 4) -> str:

@@ -82,10 +82,10 @@ class DraftModel(QObject):
         self._replace_draft()
 
     def specs(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """What was typed for each algorithm, as specs without what belongs to one launch alone."""
+        """What was typed for each algorithm, as specs with lists, and without what belongs to one launch alone."""
         once = ("consent", "parent", "name", "note", "hold")
         return {
-            key: {name: value for name, value in draft.spec().items() if name not in once}
+            key: {name: value for name, value in draft.typed_spec().items() if name not in once}
             for key, draft in self._drafts.items()
         }
 
@@ -158,6 +158,12 @@ class DraftModel(QObject):
     def environments(self) -> list[Environment]:
         """Environments of the chosen algorithm."""
         return environments_for(self.draft.worker, self.draft.algorithm) if self.draft else []
+
+    @property
+    def command(self) -> str:
+        """The command that starts what the form has; empty while a field is wrong."""
+        draft = self.draft
+        return draft.command() if draft is not None and not draft.faults() else ""
 
     @property
     def differences(self) -> list[SpecDiff]:

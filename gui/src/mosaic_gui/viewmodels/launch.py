@@ -1,15 +1,18 @@
-"""The launch of a run: form, preflight, consent, and obstacles."""
+"""The launch of a run or a group of runs: form, preflight, consent, and obstacles."""
 
 from typing import Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from mosaic_contracts.groups import GroupPlan
 from mosaic_contracts.machine import MachineSample
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.stack import StackProxies
 from mosaic_contracts.tracking import PROXY_ROLES, TrackingRole
+from mosaic_contracts.worker import Finding
+from mosaic_gui.state import wording
 from mosaic_gui.state.dry_run import kept_text
 from mosaic_gui.state.form_field import FormField
 from mosaic_gui.state.language import tr
@@ -32,6 +35,10 @@ class LaunchModel(DraftModel):
 
     preflight_wanted = pyqtSignal(dict)
     launch_wanted = pyqtSignal(dict)
+    plan_wanted = pyqtSignal(dict)
+    """What a group would start, by its GroupSpec; nothing is started."""
+    group_wanted = pyqtSignal(dict)
+    """A group is to be started."""
     consents_changed = pyqtSignal(list)
     """Kinds of access that the user agreed to for all runs."""
     secret_wanted = pyqtSignal(str, str)
@@ -62,6 +69,9 @@ class LaunchModel(DraftModel):
         """Proxies of the stack for runs that name none."""
         self.consents: set[str] = set()
         """Kinds of access that were agreed to once, as `worker: need`."""
+        self.plan: GroupPlan | None = None
+        """What the group of the form would start; None: there is one run, or the stack has not answered."""
+        self._asked_group: dict[str, Any] | None = None
         self._asked: dict[str, Any] | None = None
         self._is_again = False
         """The question is asked again without a change of the draft: what is known holds until the answer."""
@@ -108,7 +118,37 @@ class LaunchModel(DraftModel):
         for line in self.lines:
             if line.where == where and line.level == "blocking":
                 return line.message.removeprefix(f"{where}: ")
-        return ""
+        return next((f.message for f in self._refusals if f.where == where), "")
+
+    @property
+    def runs(self) -> int:
+        """Number of runs that Launch starts."""
+        draft = self.draft
+        return draft.size if draft is not None and not self.faults else 1
+
+    @property
+    def is_group(self) -> bool:
+        """Whether Launch starts several runs."""
+        return self.runs > 1
+
+    @property
+    def runs_words(self) -> str:
+        """How many runs Launch starts, and how long they take together; empty where it is one run."""
+        if not self.is_group:
+            return ""
+        return wording.runs_and_time(self.runs, self.plan.expected_s if self.plan else None)
+
+    @property
+    def run_names(self) -> list[str]:
+        """What sets the runs of the group apart, as far as the stack has answered."""
+        return self.plan.names if self.is_group and self.plan is not None else []
+
+    @property
+    def _refusals(self) -> list[Finding]:
+        """What speaks against the group."""
+        if self.plan is None or self.plan.ok or not self.is_group:
+            return []
+        return [one for one in self.plan.findings if one.level == "blocking"]
 
     @property
     def lines(self) -> list[PreflightLine]:
@@ -120,7 +160,8 @@ class LaunchModel(DraftModel):
     @property
     def is_checking(self) -> bool:
         """Whether a preflight is running or about to be requested."""
-        return self._settle.isActive() or self._asked is not None
+        waits = self._asked is not None or self._asked_group is not None
+        return self._settle.isActive() or waits
 
     @property
     def is_outdated(self) -> bool:
@@ -156,13 +197,17 @@ class LaunchModel(DraftModel):
             return tr("Checking …")
         if not self.report.ok and (blocking := self._blocking()) is not None:
             return f"{blocking.title}: {blocking.message}"
+        if self._refusals:
+            refusal = self._refusals[0]
+            return f"{self._label(refusal.where)}: {refusal.message}"
         return tr("It needs your consent.") if self.needs else ""
 
     @property
     def obstacle_field(self) -> str:
         """The first field of the spec that blocks the launch, e.g. `parameters.gamma`; empty: none."""
         blocking = self._blocking() if not self.refusal else None
-        where = next(iter(self.faults), blocking.where if blocking is not None else "")
+        found = [*self.faults, *([blocking.where] if blocking else [])]
+        where = next(iter([*found, *(one.where for one in self._refusals)]), "")
         known = {"environment"}
         for part, group in self.groups:
             before = f"{ARGUMENT}." if part == ARGUMENT else ""
@@ -200,12 +245,27 @@ class LaunchModel(DraftModel):
         """Launch the run, if nothing blocks it."""
         if self.draft is None or self.obstacle:
             return
-        spec = self.draft.spec()
+        spec, group = self.draft.spec(), self.draft.group()
         looked_at = self.keeps_plan and self.plan_seen and self.report is not None
         self.kept_plan = kept_text(self.report) if looked_at and self.report is not None else ""
         self.launching = True
         self.checked.emit()
-        self.launch_wanted.emit(spec)
+        if group is None:
+            self.launch_wanted.emit(spec)
+        else:
+            self.group_wanted.emit(group)
+
+    def take_plan(self, group: dict[str, Any], plan: GroupPlan) -> None:
+        """Take what a group would start; a plan of an older draft is skipped."""
+        if group == self._asked_group:
+            self.plan, self._asked_group = plan, None
+            self.checked.emit()
+
+    def take_plan_refusal(self, group: dict[str, Any], words: str) -> None:
+        """The plan of a group could not be made."""
+        if group == self._asked_group:
+            self.plan, self._asked_group, self.refusal = None, None, words
+            self.checked.emit()
 
     def take_report(self, spec: dict[str, Any], report: PreflightReport) -> None:
         """Take the result of a preflight; one of an older draft is skipped."""
@@ -225,6 +285,7 @@ class LaunchModel(DraftModel):
         if self._asked is not None and spec != self._asked and not was_launching:
             return
         self._asked, self.report, self.refusal, self._is_again = None, None, words, False
+        self._asked_group = None
         self._is_away, self._lacks_broker = bool(away), away == ProblemCode.BROKER_UNAVAILABLE
         self.faults |= {str(f.get("where")): str(f.get("message")) for f in fields}
         self.checked.emit()
@@ -273,6 +334,7 @@ class LaunchModel(DraftModel):
         self._is_away = False
         # a consent is to one plan: with another draft the next answer decides
         self._agreed, self.draft.consent = "", None
+        self.plan = self._asked_group = None
         if self.faults:
             self._settle.stop()
             self._asked = None  # what the stack said last stays, as what it is: out of date
@@ -284,7 +346,10 @@ class LaunchModel(DraftModel):
         if self.draft is not None and not self.faults:
             self.draft.history.seal()
             self._asked = self.draft.spec()
+            self._asked_group = self.draft.group()
             self.preflight_wanted.emit(self._asked)
+            if self._asked_group is not None:
+                self.plan_wanted.emit(self._asked_group)
             self.checked.emit()
 
     def _replace_draft(self) -> None:

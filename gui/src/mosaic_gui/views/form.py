@@ -291,6 +291,9 @@ class RunForm(QFrame):
 
     def _about_environment(self) -> str:
         draft = self._model.draft
+        if draft is not None and len(draft.environments) > 1:
+            n = len(draft.environments)
+            return tr_n("{n} environment, a run for each", "{n} environments, a run for each", n)
         known = next(
             (e for e in self._model.environments if draft and e.id == draft.environment), None
         )

@@ -1,19 +1,22 @@
 """One field of a generated form: label, input, reset button, and help or fault."""
 
-from PyQt6.QtCore import QEvent, QObject, QSignalBlocker, Qt, pyqtSignal
+from PyQt6.QtCore import QEvent, QObject, QPoint, QSignalBlocker, Qt, pyqtSignal
 from PyQt6.QtGui import QKeyEvent, QKeySequence, QWheelEvent
 from PyQt6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QHBoxLayout,
     QLineEdit,
+    QMenu,
     QSizePolicy,
     QToolButton,
     QWidget,
 )
 
+from mosaic_gui.discard import discard
 from mosaic_gui.state.form_field import FieldKind, FormField, Value
 from mosaic_gui.state.language import tr
+from mosaic_gui.state.value_list import is_list, list_of_choices, list_reading, one_or_list
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.views.help_label import HelpLabel
 from mosaic_gui.views.text import ElidedLabel, restyle
@@ -63,12 +66,7 @@ class FieldRow(QWidget):
         self._label.setFixedWidth(LABEL_WIDTH)
         self._label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self.input = self._make_input(text)
-        self.input.setObjectName(f"field.{name}")
-        self.input.setAccessibleName(form_field.label)
-        self.input.setAccessibleDescription(form_field.help)
-        self.input.setToolTip(_tool_tip(form_field))
-        self.input.installEventFilter(self)
-        self.input.setEnabled(not form_field.fixed)
+        self._dress_input(f"field.{name}")
         self._label.setToolTip(_tool_tip(form_field))
         self._label.setBuddy(self.input)
         self.reset = self._make_reset(name)
@@ -81,6 +79,18 @@ class FieldRow(QWidget):
         row.addWidget(self.reset)
         row.addWidget(self._beside, 1)
         self.refresh("", changed=False)
+
+    def _dress_input(self, name: str) -> None:
+        field = self.field
+        self.input.setObjectName(name)
+        self.input.setAccessibleName(field.label)
+        self.input.setAccessibleDescription(field.help)
+        self.input.setToolTip(_tool_tip(field))
+        self.input.installEventFilter(self)
+        self.input.setEnabled(not field.fixed)
+        if field.many and self._is_chosen:
+            self.input.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            self.input.customContextMenuRequested.connect(self._open_menu)
 
     def matches(self, words: str) -> bool:
         """Whether a search finds it."""
@@ -102,6 +112,8 @@ class FieldRow(QWidget):
     def set_text(self, text: str) -> bool:
         """Show a value from elsewhere; return whether it differs."""
         before = self.text
+        if self._has_choices and is_list(self.field, text) is self._is_chosen:
+            self._replace_input(text)
         with QSignalBlocker(self.input):
             match self.input:
                 case QCheckBox() as box:
@@ -134,8 +146,11 @@ class FieldRow(QWidget):
             hint = tr("Fixed by the worker.") + f" {hint}"
         if self._fallback:
             hint = tr("Empty: the stack's {value}.", value=self._fallback) + f" {hint}"
-        if read := self.field.reading(self.text):
-            hint = tr("Read as {value}.", value=read) + f" {hint}"
+        text = self.text
+        if read := list_reading(self.field, text) or self.field.reading(text):
+            many = one_or_list(self.field, text)
+            known = tr("For several values write {list}.", list=many) + " " if many else ""
+            hint = tr("Read as {value}.", value=read) + f" {known}{hint}"
         self._beside.set_help(fault or hint.strip(), is_fault=bool(fault))
 
     def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:
@@ -146,6 +161,41 @@ class FieldRow(QWidget):
             elif event.type() is QEvent.Type.FocusOut:
                 self._beside.set_open(False)
         return super().eventFilter(watched, event)
+
+    @property
+    def _has_choices(self) -> bool:
+        """Whether one value is chosen, and not typed."""
+        return self.field.kind in (FieldKind.BOOLEAN, FieldKind.CHOICE)
+
+    @property
+    def _is_chosen(self) -> bool:
+        return not isinstance(self.input, QLineEdit)
+
+    def _replace_input(self, text: str) -> None:
+        """Make the input for one value, or for a list."""
+        old, layout = self.input, self.layout()
+        self.input = self._make_input(text)
+        self._dress_input(old.objectName())
+        if layout is not None:
+            layout.replaceWidget(old, self.input)
+        self._label.setBuddy(self.input)
+        discard(old)
+
+    def _open_menu(self, place: QPoint) -> None:
+        """Offer to type several values where one is chosen."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        several = menu.addAction(tr("Several values, a run for each"))
+        if several is not None:
+            several.triggered.connect(self.type_list)
+        menu.popup(self.input.mapToGlobal(place))
+
+    def type_list(self) -> None:
+        """Turn a choice into a list of all its values, to be shortened by typing."""
+        text = list_of_choices(self.field)
+        self.set_text(text)
+        self.typed.emit(text)
+        self.input.setFocus()
 
     def _make_reset(self, name: str) -> QToolButton:
         made = QToolButton()
@@ -164,6 +214,8 @@ class FieldRow(QWidget):
 
     def _make_input(self, text: str) -> QWidget:
         match self.field.kind:
+            case _ if is_list(self.field, text):
+                pass
             case FieldKind.BOOLEAN:
                 return self._make_check(text)
             case FieldKind.CHOICE:
@@ -226,4 +278,9 @@ def _tool_tip(form_field: FormField) -> str:
         lines.append(tr("default {value}", value=form_field.text(form_field.default)))
     if form_field.flag:
         lines.append(form_field.flag)
+    if form_field.many:
+        is_typed = form_field.kind not in (FieldKind.BOOLEAN, FieldKind.CHOICE)
+        example = '["a", "b"]' if form_field.kind is FieldKind.TEXT else "1, 2"
+        typed = tr("Several values, such as {list}, start a run each", list=example)
+        lines.append(typed if is_typed else tr("Right-click: several values, a run for each"))
     return "\n".join(line for line in lines if line)

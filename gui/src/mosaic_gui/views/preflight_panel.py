@@ -11,7 +11,9 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr
+from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.views.documentation import Documentation
 from mosaic_gui.views.plan_view import PlanView
@@ -23,6 +25,8 @@ WIDTH, MARGIN = 312, 12
 FADED = 0.45
 """Opacity of an outdated result."""
 LINES, PLAN, ABOUT = "lines", "plan", "about"
+MOST_NAMES = 30
+"""Runs of a group that are named in its tool tip."""
 _ORDER = {"blocking": 0, "warning": 1, "ok": 2}
 
 
@@ -63,6 +67,12 @@ class PreflightPanel(QFrame):
         self.launch.setToolTip(tr("Start the run (Ctrl+Return)"))
         self.sweep = button(tr("Sweep …"), "", "preflight.sweep")
         self.sweep.setToolTip(tr("Train it many times, and search the best parameters"))
+        self.copy = button("", "quiet", "preflight.copy")
+        self.copy.setIcon(icon("copy", "muted"))
+        self.copy.setAccessibleName(tr("Copy as a command"))
+        self.copy.setToolTip(tr("Copy as `./mosaic run …` (Ctrl+Shift+C)"))
+        self.runs = label("", "strong", wraps=True)
+        self.runs.setObjectName("preflight.runs")
         self.agree = button(tr("I agree"), "", "preflight.agree")
         self.disagree = button(tr("Ask me again"), "quiet", "preflight.disagree")
         self._needs = label("", wraps=True)
@@ -103,9 +113,20 @@ class PreflightPanel(QFrame):
         self._agreed.setText(
             tr("You agreed to: {needs}", needs="; ".join(model.agreed)) if model.agreed else ""
         )
+        self._show_runs()
+        self.copy.setEnabled(model.draft is not None and not model.faults)
         self.plan.refresh()
         self._fill_lines()
         self._say_outdated()
+
+    def _show_runs(self) -> None:
+        """Show how many runs Launch starts, where they are several, and what sets them apart."""
+        model = self._model
+        self.runs.setText(model.runs_words)
+        self.runs.setVisible(model.is_group)
+        names = model.run_names
+        more = [f"… {wording.count(len(names) - MOST_NAMES)}"] if len(names) > MOST_NAMES else []
+        self.runs.setToolTip("\n".join([*names[:MOST_NAMES], *more]))
 
     def _say_outdated(self) -> None:
         """Fade the outdated result while a change is checked."""
@@ -182,6 +203,8 @@ class PreflightPanel(QFrame):
         buttons.setSpacing(8)
         buttons.addWidget(self.launch, 1)
         buttons.addWidget(self.sweep)
+        buttons.addWidget(self.copy)
+        foot.addWidget(self.runs)
         foot.addLayout(buttons)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

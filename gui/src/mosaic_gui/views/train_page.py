@@ -1,6 +1,7 @@
 """The page `Train new`: form and preflight."""
 
-from PyQt6.QtGui import QHideEvent, QShowEvent
+from PyQt6.QtCore import pyqtSignal
+from PyQt6.QtGui import QGuiApplication, QHideEvent, QShowEvent
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from mosaic_gui.state.language import tr
@@ -13,6 +14,9 @@ from mosaic_gui.views.text import label
 
 class TrainPage(QWidget):
     """Form and preflight side by side; what is trained is chosen in the agents panel on the left."""
+
+    said = pyqtSignal(str)
+    """A notice for the user."""
 
     def __init__(self, model: LaunchModel) -> None:
         super().__init__()
@@ -34,6 +38,15 @@ class TrainPage(QWidget):
         layout.addLayout(columns, 1)
         for keys, text in (("Ctrl+Return", tr("Launch")), ("Ctrl+Enter", "")):
             named_shortcut(self, keys, text, model.launch)
+        named_shortcut(self, "Ctrl+Shift+C", tr("Copy as a command"), self.preflight.copy.click)
+        self.preflight.copy.clicked.connect(self._copy)
+
+    def _copy(self) -> None:
+        """Copy the command that starts what the form has."""
+        command, clipboard = self._model.command, QGuiApplication.clipboard()
+        if clipboard is not None and command:
+            clipboard.setText(command)
+            self.said.emit(tr("Copied: {command}", command=command))
 
     def showEvent(self, event: QShowEvent | None) -> None:
         super().showEvent(event)
