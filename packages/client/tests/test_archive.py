@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +18,7 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 import zstandard
-from tests.test_export import PAGES, RUN_ID, SUPERVISOR, WORKER
+from tests.test_export import HASH, PAGES, RUN_ID, SPACES, SUPERVISOR, WORKER, frame
 
 from mosaic_base.sealed_zip import SealedZip
 from mosaic_client import ArchiveRefused, Client, Location
@@ -31,8 +31,8 @@ from mosaic_contracts.manifest import ManifestEntry, RunManifest
 from mosaic_contracts.manifest_words import FileState, FileType
 from mosaic_contracts.runs import RunEnd, RunView, StoredSpec
 from mosaic_contracts.states import EndCause, RunState
-from mosaic_contracts.stored import encode_page
-from mosaic_contracts.wire import Batch, Metric, Record
+from mosaic_contracts.stored import BatchPage, encode_page
+from mosaic_contracts.wire import Batch, Config, Metric, Record, Step
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 FILES = {
@@ -78,10 +78,12 @@ def manifest() -> RunManifest:
 
 
 def stack(
-    shown: RunView | None = None, files: Mapping[str, bytes] = MappingProxyType({})
+    shown: RunView | None = None,
+    files: Mapping[str, bytes] = MappingProxyType({}),
+    pages: Sequence[BatchPage] = PAGES,
 ) -> Callable[[httpx.Request], httpx.Response]:
     """A stack with this run."""
-    by_cursor = dict(zip(["", *(page.cursor for page in PAGES)], PAGES, strict=False))
+    by_cursor = dict(zip(["", *(page.cursor for page in pages)], pages, strict=False))
     shown, listed = shown or view(), manifest()
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -140,7 +142,7 @@ def test_all_of_a_run_is_in_the_archive(tmp_path: Path) -> None:
     ]
     assert len(set(seqs)) == len(seqs) == EVENTS
     assert {progress.phase.value for progress in seen} == {
-        *("events", "jsonl", "parquet", "files", "verify"),
+        *("events", "files", "verify"),
     }
 
 
@@ -223,3 +225,23 @@ def test_thinned_batches_are_cut_into_whole_ones(
     found = contiguous_parts(Batch(1, RUN_ID, 1, "worker", seq0, 0, records))
     assert [[record.seq for record in part.records] for part in found] == parts
     assert [part.seq0 for part in found] == [part[0] for part in parts]
+
+
+def test_a_value_that_fits_no_column_is_in_the_archive_as_text(tmp_path: Path) -> None:
+    """It is seen after other files were begun: all Parquet files are written once more, from the archive."""
+    records: list[Record] = [
+        Config(1, 0, {"spaces": SPACES}),
+        Step(2, 0, 0, 0, 1, 1, 1.0, 0, HASH, 0, None),
+        Step(3, 0, 0, 0, 2, "left", 1.0, 0, HASH, 0, None),
+    ]
+    page = BatchPage({1: SPACES}, [frame(records[:2]), frame(records[2:])], "1.worker.3", False)
+    target = tmp_path / "a.zip"
+    with client_of(stack(pages=[page])) as client:
+        client.archive([RUN_ID], target)
+    with zipfile.ZipFile(target) as archive:
+        folder = f"runs/{RUN_ID}/events/parquet"
+        names = {name for name in archive.namelist() if name.startswith(folder)}
+        assert names == {f"{folder}/config.parquet", f"{folder}/step.parquet"}
+        step = pq.read_table(io.BytesIO(archive.read(f"{folder}/step.parquet")))
+    assert step.to_pydict()["action"] == ["1", '"left"']
+    assert list(tmp_path.iterdir()) == [target]

@@ -251,9 +251,7 @@ def _progress() -> Iterator["Callable[[ArchiveProgress], None]"]:
     from mosaic_client.archive.writing import ArchivePhase
 
     words = {
-        ArchivePhase.EVENTS: "Reading events",
-        ArchivePhase.LINES: "Writing JSON lines",
-        ArchivePhase.COLUMNS: "Writing Parquet",
+        ArchivePhase.EVENTS: "Writing events",
         ArchivePhase.FILES: "Copying files",
         ArchivePhase.VERIFY: "Comparing digests",
     }

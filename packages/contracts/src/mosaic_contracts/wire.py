@@ -107,7 +107,7 @@ class EpisodeStart(_Record, array_like=True, tag=int(Kind.EPISODE_START)):
     observation: Any = None
 
 
-class Episode(_Record, array_like=True, tag=int(Kind.EPISODE)):
+class Episode(_Record, array_like=True, tag=int(Kind.EPISODE), gc=False):
     """The end of an episode."""
 
     env: int
@@ -122,7 +122,7 @@ class Episode(_Record, array_like=True, tag=int(Kind.EPISODE)):
     """Environment steps of the run so far, over all sub-environments."""
 
 
-class Metric(_Record, array_like=True, tag=int(Kind.METRIC)):
+class Metric(_Record, array_like=True, tag=int(Kind.METRIC), gc=False):
     """One value of a metric. NaN and infinities are permitted."""
 
     name: str

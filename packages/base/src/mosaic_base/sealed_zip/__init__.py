@@ -5,6 +5,14 @@ They are ordinary zip64 files: any program opens them, and `sha256sum -c SHA256S
 
 from mosaic_base.sealed_zip.names import SUMS, SealedZipInvalid, is_safe_name
 from mosaic_base.sealed_zip.reader import SealedZip, ZipLimits
-from mosaic_base.sealed_zip.writer import SealedZipWriter
+from mosaic_base.sealed_zip.writer import SealedZipWriter, ZipEntryWriter
 
-__all__ = ["SUMS", "SealedZip", "SealedZipInvalid", "SealedZipWriter", "ZipLimits", "is_safe_name"]
+__all__ = [
+    "SUMS",
+    "SealedZip",
+    "SealedZipInvalid",
+    "SealedZipWriter",
+    "ZipEntryWriter",
+    "ZipLimits",
+    "is_safe_name",
+]

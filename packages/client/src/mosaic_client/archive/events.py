@@ -1,18 +1,16 @@
-"""Events of one run in an archive: as the store has them, as JSON lines and as Parquet, read from the stack once."""
+"""Events of one run in an archive as the store has them. They are read from the stack and decoded once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import zstandard
 
-from mosaic_base.sealed_zip import SealedZipWriter
+from mosaic_base.sealed_zip import SealedZipWriter, ZipEntryWriter
 from mosaic_client.errors import AnswerInvalid
-from mosaic_client.export.json_lines import write_json_lines
-from mosaic_client.export.stored import Spaces, stored_parts
-from mosaic_client.export.writing import ReadPage, write_parquet_folder
-from mosaic_contracts.archive_words import RUN_BATCHES, RUN_COLUMNS, RUN_LINES, run_entry
+from mosaic_client.export.stored import Spaces, StoredPart
+from mosaic_client.export.writing import ReadPage, read_pages
+from mosaic_contracts.archive_words import RUN_BATCHES, run_entry
 from mosaic_contracts.batch_file import (
     BATCH_FILE_BEGINNING,
     MAX_FRAME_BYTES,
@@ -20,6 +18,7 @@ from mosaic_contracts.batch_file import (
     read_batches,
 )
 from mosaic_contracts.cursor import Cursor, format_cursor
+from mosaic_contracts.merge import BatchSlice, merge_in_time
 from mosaic_contracts.run_archives import ArchivedSource
 from mosaic_contracts.stored import BatchPage
 from mosaic_contracts.wire import (
@@ -32,11 +31,17 @@ from mosaic_contracts.wire import (
     join_batch,
 )
 
-_COPY_BYTES = 2**20
 _PAGE_FRAMES = 64
-_LINES_LEVEL = 1
+_PACK_LEVEL = 1
 CountEvents = Callable[[int], None]
 """Called with the number of events that are done so far."""
+
+
+class EventForm(Protocol):
+    """Makes another form of the events."""
+
+    def add(self, part: StoredPart) -> None:
+        """Take events that follow those before in time."""
 
 
 @dataclass
@@ -80,98 +85,58 @@ class StoredEvents:
             self.packages = {str(name): str(version) for name, version in packages.items()}
 
 
-def write_batches(
-    archive: SealedZipWriter, run_id: str, read_page: ReadPage, done: CountEvents
+def write_events(
+    archive: SealedZipWriter,
+    run_id: str,
+    read_page: ReadPage,
+    forms: Iterable[EventForm],
+    done: CountEvents,
 ) -> StoredEvents:
-    """Write all stored batches of a run as one entry.
+    """Write all stored batches of a run as one entry. They are decoded once, for all forms.
 
     Args:
         archive: where to.
         run_id: the run.
         read_page: reads the page after a cursor.
-        done: called after each page.
+        forms: they get the events in order of time.
+        done: called after each batch.
 
     Raises:
         AnswerInvalid: the stack sent what is no batch of this version.
-    """
-    found = StoredEvents()
-    unpack = zstandard.ZstdDecompressor().decompress
-    with archive.entry(run_entry(run_id, RUN_BATCHES)) as file:
-        file.write(BATCH_FILE_BEGINNING)
-        cursor = ""
-        while True:
-            page = read_page(cursor)
-            found.spaces.update(page.spaces)
-            for frame in page.frames:
-                batch = _decoded(unpack, frame)
-                for part in contiguous_parts(batch):
-                    fresh = found.add(part)
-                    if part is batch and fresh == len(batch.records):
-                        file.write(pack_batch(_head(batch), frame))
-                    elif fresh:
-                        file.write(_packed_end(part, fresh))
-            done(found.count)
-            if not page.has_more:
-                return found
-            cursor = page.cursor
-
-
-def write_lines(
-    archive: SealedZipWriter, run_id: str, source: BinaryIO, found: StoredEvents, done: CountEvents
-) -> None:
-    """Write all events of a run as compressed JSON lines.
-
-    Args:
-        archive: where to.
-        run_id: the run.
-        source: its batches, as `write_batches` wrote them.
-        found: what that returned.
-        done: called after each batch.
-    """
-    compressor = zstandard.ZstdCompressor(level=_LINES_LEVEL)
-    with (
-        archive.entry(run_entry(run_id, RUN_LINES)) as file,
-        compressor.stream_writer(file, closefd=False) as lines,  # type: ignore[arg-type] # it only writes
-    ):
-        for count in write_json_lines(stored_parts(_pages(source, found)), lines):
-            done(count)
-
-
-def write_columns(
-    archive: SealedZipWriter,
-    run_id: str,
-    open_source: Callable[[], BinaryIO],
-    found: StoredEvents,
-    folder: Path,
-    done: CountEvents,
-) -> None:
-    """Write all events of a run as Parquet, a file for each type; arguments as `write_lines`.
-
-    Args:
-        open_source: opens the batches; it may be called several times.
-        folder: does not exist; the files are made there.
-
-    Raises:
-        ParquetMissing: pyarrow is not installed.
         OSError: the disk refused.
     """
-
-    def pages() -> Iterator[BatchPage]:
-        with open_source() as source:
-            yield from _pages(source, found)
-
-    write_parquet_folder(pages, folder, None, done)
-    for path in sorted(folder.iterdir()):
-        with (
-            path.open("rb") as made,
-            archive.entry(run_entry(run_id, f"{RUN_COLUMNS}/{path.name}")) as file,
-        ):
-            while piece := made.read(_COPY_BYTES):
-                file.write(piece)
+    found = StoredEvents()
+    with archive.entry(run_entry(run_id, RUN_BATCHES)) as file:
+        count = 0
+        for part in merge_in_time(_stored(file, found, read_page)):
+            events = StoredPart(part, part.records, found.spaces.get(part.batch.attempt))
+            for form in forms:
+                form.add(events)
+            count += len(part.records)
+            done(count)
+    return found
 
 
-def _pages(source: BinaryIO, found: StoredEvents) -> Iterator[BatchPage]:
-    """The batches of a file as pages of a stack."""
+def _stored(file: ZipEntryWriter, found: StoredEvents, read_page: ReadPage) -> Iterator[BatchSlice]:
+    """Write each batch, and give its events that the page before did not have."""
+    unpack = zstandard.ZstdDecompressor().decompress
+    file.write(BATCH_FILE_BEGINNING)
+    for page in read_pages(read_page):
+        found.spaces.update(page.spaces)
+        for frame in page.frames:
+            batch = _decoded(unpack, frame)
+            for part in contiguous_parts(batch):
+                fresh = found.add(part)
+                if part is batch and fresh == len(batch.records):
+                    file.write(pack_batch(_head(batch), frame))
+                elif fresh:
+                    file.write(_packed_end(part, fresh))
+                if fresh:
+                    yield BatchSlice(part, part.records[-fresh:])
+
+
+def archived_pages(source: BinaryIO, found: StoredEvents) -> Iterator[BatchPage]:
+    """Read what `write_events` wrote once more, as pages of a stack."""
     position: Cursor = {}
     frames: list[bytes] = []
     for head, frame in read_batches(source):
@@ -226,7 +191,7 @@ def _packed_end(batch: Batch, count: int) -> bytes:
     records = batch.records[-count:]
     head = BatchHead(batch.run_id, batch.attempt, batch.source, records[0].seq, count)
     raw = join_batch(head, batch.t0_us, b"".join(map(encode_record, records)))
-    return pack_batch(head, zstandard.ZstdCompressor(level=_LINES_LEVEL).compress(raw))
+    return pack_batch(head, zstandard.ZstdCompressor(level=_PACK_LEVEL).compress(raw))
 
 
 def _head(batch: Batch) -> BatchHead:

@@ -3,7 +3,8 @@
 import hashlib
 import os
 import zlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -16,7 +17,8 @@ from mosaic_base.atomic import sync_folder
 from mosaic_base.output_file import output_file
 from mosaic_base.sealed_zip import SealedZip, SealedZipInvalid, SealedZipWriter, is_safe_name
 from mosaic_client.archive.draft import draft_folder
-from mosaic_client.archive.events import StoredEvents, write_batches, write_columns, write_lines
+from mosaic_client.archive.events import StoredEvents, archived_pages, write_events
+from mosaic_client.archive.forms import ColumnFiles, EventFile, LinesFile
 from mosaic_client.archive.region import open_region
 from mosaic_client.errors import ArchiveRefused, ArtifactUnknown, ParquetMissing
 from mosaic_contracts.archive_words import (
@@ -43,6 +45,7 @@ from mosaic_contracts.run_archives import (
     LeftOutFile,
 )
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.stored import BatchPage
 
 if TYPE_CHECKING:
     from mosaic_client.client import Client
@@ -58,9 +61,7 @@ class ArchivePhase(StrEnum):
     """What is done at the moment."""
 
     EVENTS = "events"
-    """Events are read from the stack; counted in events."""
-    LINES = "jsonl"
-    COLUMNS = "parquet"
+    """Events are read from the stack, and written in all forms; counted in events."""
     FILES = "files"
     """Files are copied; counted in bytes."""
     VERIFY = "verify"
@@ -186,33 +187,42 @@ class _RunWriter:
     def _write_events(self) -> StoredEvents:
         run_id, summary = self._run_id, self._view.summary
         total = None if summary is None else summary.events
-        found = write_batches(
-            self._archive,
-            run_id,
-            lambda cursor: self._client.batches(run_id, cursor),
-            self._counted(ArchivePhase.EVENTS, total),
-        )
+        forms = self._forms()
+        with ExitStack() as open_forms:
+            for form in forms:
+                open_forms.enter_context(form)
+            found = write_events(
+                self._archive,
+                run_id,
+                lambda cursor: self._client.batches(run_id, cursor),
+                forms,
+                self._counted(ArchivePhase.EVENTS, total),
+            )
         self._file.flush()
         start = self._archive.data_offset(run_entry(run_id, RUN_BATCHES))
         size = self._file.tell() - start
 
-        def source() -> BinaryIO:
-            return open_region(self._draft, start, size)
+        def read_again() -> Iterator[BatchPage]:
+            with open_region(self._draft, start, size) as batches:
+                yield from archived_pages(batches, found)
 
+        for form in forms:
+            form.copy_into(self._archive, run_id, read_again)
+        return found
+
+    def _forms(self) -> list[EventFile]:
+        forms: list[EventFile] = []
         if LINES not in self._without:
-            done = self._counted(ArchivePhase.LINES, found.count)
-            with source() as batches:
-                write_lines(self._archive, run_id, batches, found, done)
+            forms.append(LinesFile(self._draft.with_name(f"lines-{self._run_id}")))
         if COLUMNS not in self._without:
-            done = self._counted(ArchivePhase.COLUMNS, found.count)
-            folder = self._draft.with_name(f"parquet-{run_id}")
+            folder = self._draft.with_name(f"parquet-{self._run_id}")
             try:
-                write_columns(self._archive, run_id, source, found, folder, done)
+                forms.append(ColumnFiles(folder))
             except ParquetMissing as error:
                 raise ArchiveRefused(
                     f"{error} Or leave Parquet out: without={[COLUMNS]!r}."
                 ) from error
-        return found
+        return forms
 
     def _write_files(self, manifest: RunManifest) -> tuple[list[ArchivedFile], list[LeftOutFile]]:
         wanted = [entry for entry in manifest.entries if self._why_not(entry) is None]

@@ -4,11 +4,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 from pydantic_core import to_json
 
 from mosaic_contracts.builtin_values import Space, to_builtin
 from mosaic_contracts.wire import MAX_EVENT_BYTES
+
+_encode = msgspec.json.Encoder().encode
 
 
 class ValueMisfit(Exception):
@@ -111,16 +114,15 @@ def _value_type(dtype: Any) -> pa.DataType | None:
 
 def _packed(values: Sequence[Any], kind: pa.FixedSizeListType) -> pa.Array | None:
     """The column of raw bytes and None, or None where something else is among them."""
-    if any(value is not None and type(value) is not bytes for value in values):
-        return None
     width = kind.list_size * kind.value_type.bit_width // 8
-    if any(value is not None and len(value) != width for value in values):
-        return None
-    if all(value is None for value in values):
+    kinds = set(map(type, values))
+    if kinds == {type(None)}:
         body = bytes(width * len(values))  # untouched pages of zeros cost nothing
-    else:
+    elif kinds <= {bytes, type(None)} and {len(v) for v in values if v is not None} == {width}:
         empty = bytes(width)
         body = b"".join(empty if value is None else value for value in values)
+    else:
+        return None
     flat = pa.Array.from_buffers(
         kind.value_type, len(values) * kind.list_size, [None, pa.py_buffer(body)]
     )
@@ -128,7 +130,13 @@ def _packed(values: Sequence[Any], kind: pa.FixedSizeListType) -> pa.Array | Non
     return pa.FixedSizeListArray.from_arrays(flat, type=kind, mask=mask)
 
 
+def json_text(value: Any, space: Space | None) -> str:
+    """A value as JSON, numbers that are not finite as words."""
+    plain = to_builtin(value, space)
+    text = _encode(plain)
+    # it writes null for a number that is not finite
+    return (text if b"null" not in text else to_json(plain, inf_nan_mode="strings")).decode()
+
+
 def _text(value: Any, space: Space | None) -> str | None:
-    if value is None:
-        return None
-    return to_json(to_builtin(value, space), inf_nan_mode="strings").decode()
+    return None if value is None else json_text(value, space)

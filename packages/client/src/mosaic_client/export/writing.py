@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -39,20 +40,23 @@ def stream_json_lines(
 ) -> int:
     """Write all events of a run as JSON lines to an open file and return their number."""
     count = 0
-    for count in write_json_lines(stored_parts(_pages(read_page), types), file):
+    for count in write_json_lines(stored_parts(read_pages(read_page), types), file):
         progress(count)
     file.flush()
     return count
 
 
-def _pages(read_page: ReadPage) -> Iterator[BatchPage]:
-    cursor = ""
-    while True:
-        page = read_page(cursor)
-        yield page
-        if not page.has_more:
-            return
-        cursor = page.cursor
+def read_pages(read_page: ReadPage) -> Iterator[BatchPage]:
+    """Read all pages from the beginning, the next one while one is used."""
+    with ThreadPoolExecutor(1, thread_name_prefix="pages") as thread:
+        ahead = thread.submit(read_page, "")
+        while True:
+            page = ahead.result()
+            if page.has_more:
+                ahead = thread.submit(read_page, page.cursor)
+            yield page
+            if not page.has_more:
+                return
 
 
 def _write_parquet(
@@ -62,7 +66,7 @@ def _write_parquet(
         raise ExportRefused(f"{target} exists. Name a folder that is new or empty.")
     part = _unfinished(target)
     try:
-        count = write_parquet_folder(lambda: _pages(read_page), part, types, progress)
+        count = write_parquet_folder(lambda: read_pages(read_page), part, types, progress)
         if target.exists():
             target.rmdir()
         part.rename(target)
@@ -76,6 +80,7 @@ def write_parquet_folder(
     folder: Path,
     types: Sequence[str] | None,
     progress: Progress,
+    as_text: Collection[str] = (),
 ) -> int:
     """Write events as Parquet files in a new folder and return their number.
 
@@ -84,6 +89,7 @@ def write_parquet_folder(
         folder: does not exist.
         types: event types to write; None: all.
         progress: called with the number of events so far.
+        as_text: columns with a value that is known not to fit the run's space.
 
     Raises:
         ParquetMissing: pyarrow is not installed.
@@ -94,16 +100,16 @@ def write_parquet_folder(
         from mosaic_client.export.parquet import ParquetFolder
     except ImportError as error:
         raise ParquetMissing from error
-    as_text: set[str] = set()
+    text = set(as_text)
     while True:
         folder.mkdir()
         count = 0
         try:
-            with ParquetFolder(folder, as_text) as files:
+            with ParquetFolder(folder, text) as files:
                 for count in files.write(stored_parts(pages(), types)):
                     progress(count)
         except ValueMisfit as misfit:
-            as_text.add(misfit.column)
+            text.add(misfit.column)
             shutil.rmtree(folder)
         else:
             return count
