@@ -47,6 +47,7 @@ from mosaic_contracts.runs import ArtifactRow, EpisodeRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.state.chart_page import AxisChoice, ValueFit
 from mosaic_gui.state.agents import Mode
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import EventBatch
@@ -171,10 +172,9 @@ def use_log(client: DesktopClient) -> None:
     log.text.verticalScrollBar().setValue(31)  # type: ignore[union-attr]
     log.text.horizontalScrollBar().setValue(40)  # type: ignore[union-attr]
     client.watch.set_smoothing(0.5)
-    client.watch.set_following(False)
-    chart = client.window.watch.charts.charts[0]
-    chart.plot.setXRange(300, 500)
-    chart.plot.setYRange(-3, 20)
+    client.watch.show_span(300, 500)
+    name = client.window.watch.charts.charts[0].name
+    client.watch.view.set_axis(name, AxisChoice(fit=ValueFit.LIMITS, low=-3, high=20))
 
 
 def use_side(name: str) -> Callable[[DesktopClient], None]:

@@ -98,7 +98,7 @@ def test_seeds_are_drawn_as_one(store: Store) -> None:
     model.set_smoothing(0)
     model.drawn(EPISODE_RETURN, 0, 100, 50)
     reading = model.nearest(EPISODE_RETURN, 20.0)[0]
-    assert reading[3:] == pytest.approx((11, 9))
+    assert reading[3:5] == pytest.approx((11, 9))
     store.replace_runs([run(0), run(1, spec={"environment": "Acrobot-v1"})])
     assert not model.has_seeds
     assert len(model.legend) == 2
@@ -126,7 +126,11 @@ def test_a_logarithmic_scale_has_gaps_where_it_ends(model: WatchModel, store: St
 
 def test_the_nearest_point_is_read_off(model: WatchModel) -> None:
     """The crosshair shows the value of the point that is nearest, on whatever axis."""
-    assert model.nearest(EPISODE_RETURN, 24.0)[0][2:4] == (20.0, 2.0)
+    model.set_smoothing(0.5)
+    reading = model.nearest(EPISODE_RETURN, 24.0)[0]
+    assert (reading.x, reading.value, reading.raw) == (20.0, pytest.approx(5 / 3), 2.0)
+    model.set_smoothing(0)
+    assert model.nearest(EPISODE_RETURN, 24.0)[0][2:] == (20.0, 2.0, None, None)
     assert model.nearest(EPISODE_RETURN, 1e9)[0][2:4] == (30.0, 4.0)
     model.set_axis(XAxis.EPISODE)
     assert model.nearest(EPISODE_RETURN, 0.9)[0][2:4] == (1.0, 1.0)
@@ -203,7 +207,7 @@ def test_steps_that_go_back_are_a_pass_of_their_own(model: WatchModel) -> None:
             assert line.y == pytest.approx(value)
             assert line.connect[:-1].all()
     assert model.extent("m") == (0, 1700)
-    assert [(r.label[-11:], r.value) for r in model.nearest("m", 1000)] == [
+    assert [(r.label[-11:], r.raw) for r in model.nearest("m", 1000)] == [
         ("pass 2 of 2", 5.0),
         ("pass 1 of 2", 1.0),
     ]

@@ -144,13 +144,13 @@ def test_moving_a_chart_lets_go_of_the_newest(shown: Shown) -> None:
     chart = shown.page.charts.charts[0]
     shown.model.consume(shown.store.apply(metrics(21, "losses/late", [1.0])))
     assert shown.page.charts.charts[0] is chart
-    chart.plot.getViewBox().sigRangeChangedManually.emit([True, True])
+    shown.model.show_span(20, 50)
     assert not shown.model.following
-    chart = shown.page.charts.charts[0]
-    chart.plot.setXRange(20, 50, padding=0)
+    assert shown.page.charts.charts[0] is chart
     shown.model.consume(shown.store.apply(episodes(22, [2.0] * 20)))
     assert chart.plot.viewRange()[0] == pytest.approx([20, 50])
     shown.button("charts.follow").click()
+    shown.page.charts.redraw()
     assert shown.page.charts.charts[0].plot.viewRange()[0][1] >= 400
 
 
@@ -192,11 +192,12 @@ def test_the_crosshair_reads_all_curves(qtbot: QtBot, shown: Shown) -> None:
     chart = shown.page.charts.charts[0]
     view = chart.plot.getViewBox()
     chart._on_mouse(view.mapViewToScene(QPointF(104, 5)))
-    words = QTextDocumentFragment.fromHtml(chart.readout.text()).toPlainText().split("\n")
-    assert words[0] == "step 100"
-    assert words[1].startswith("● 8")
-    assert "Acrobot" in words[1]
-    assert words[2].startswith("● 3")
+    text = QTextDocumentFragment.fromHtml(chart.readout.text()).toPlainText()
+    words = text.replace("\xa0", " ").split()
+    assert words[:4] == ["smoothed", "raw", "step", "100"]
+    assert words[4:7] == ["●", "8", "8"]
+    assert "Acrobot-v1" in words[7:words.index("3")]
+    assert words[words.index("3") - 1] == "●"
     assert chart.readout.isVisible()
     chart._on_left()
     assert not chart.readout.isVisible()

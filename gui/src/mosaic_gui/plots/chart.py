@@ -1,23 +1,23 @@
 """One metric over time: a heading with the newest value, and the curves of all runs that are shown."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
 from PyQt6.QtCore import QPointF, Qt, pyqtSignal
-from PyQt6.QtGui import QAction
-from PyQt6.QtWidgets import QFrame, QMenu, QSizePolicy, QVBoxLayout
+from PyQt6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout
 
 from mosaic_gui.plots.axis import CountAxis, ValueAxis
 from mosaic_gui.plots.chart_heading import ChartHeading
+from mosaic_gui.plots.chart_menu import ChartMenu
 from mosaic_gui.plots.curve_items import SMOOTH_WIDTH, CurveItems, series_colour
-from mosaic_gui.plots.export import EXPORTS, export_chart
+from mosaic_gui.plots.export import export_chart
 from mosaic_gui.plots.marks import GapMarks, LonePoints
 from mosaic_gui.plots.readout import Readout
+from mosaic_gui.plots.zoom_box import ZoomBox
 from mosaic_gui.state import wording
-from mosaic_gui.state.chart_line import Floats
+from mosaic_gui.state.chart_page import ValueFit
 from mosaic_gui.state.language import mark, tr, tr_mark
 from mosaic_gui.state.settings import XAxis
 from mosaic_gui.theme.apply import current, ui_font
@@ -26,6 +26,8 @@ from mosaic_gui.viewmodels.curves import CurveModel, Drawn
 
 LEAST_BUCKETS = 120
 TINY = 1e-300
+Y_MARGIN = 0.08
+"""Free space above and below the values, as a share of their height."""
 GRID = 0.6
 """Opacity of the lines across a chart, in the colour of other lines."""
 BENEATH = -1000
@@ -50,6 +52,8 @@ class Chart(QFrame):
     removed = pyqtSignal(str)
     said = pyqtSignal(str)
     """A notice for the user."""
+    limits_wanted = pyqtSignal(str)
+    """The limits of the vertical axis are to be typed."""
 
     def __init__(self, model: CurveModel, name: str) -> None:
         super().__init__()
@@ -61,14 +65,14 @@ class Chart(QFrame):
         self._model = model
         self._curves: list[CurveItems] = []
         self._drawing = False
-        self._is_made = self._is_ranged = False
-        """Ranged: it was drawn once with all of its points in sight, which a chart is before it may be moved."""
+        self._is_made = False
         # the grid gives all charts of a row the same width, whatever their names and values are
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 8, 8, 6)
         layout.setSpacing(2)
-        self.heading = ChartHeading(name, self._menu())
+        self.menu = self._make_menu()
+        self.heading = ChartHeading(name, self.menu)
         self._more = self.heading.more
         layout.addWidget(self.heading, 0, Qt.AlignmentFlag.AlignTop)
         self._body = layout
@@ -101,16 +105,13 @@ class Chart(QFrame):
             return
         self._make()
         self._drawing = True
-        fits = self._model.following or not self._is_ranged
-        if fits:
-            first, last = extent
-            self._item.setXRange(first, last if last > first else first + 1, padding=0.02)
-        low, high = self._item.viewRange()[0]
+        low, high = self._model.span or extent
+        self._item.setXRange(low, high, padding=0)
         buckets = max(LEAST_BUCKETS, int(self._plot.width()))
         drawn = self._model.drawn(self.name, low, high, buckets)
-        if fits and (bounds := _bounds(drawn)) is not None:
-            self._is_ranged = True
-            self._item.setYRange(*bounds, padding=0.08)
+        if (limits := self._model.value_limits(self.name, drawn, low, high)) is not None:
+            typed = self._model.view.page.axis_of(self.name).fit is ValueFit.LIMITS
+            self._item.setYRange(*limits, padding=0 if typed else Y_MARGIN)
         self._show(drawn)
         floor, top = self._item.viewRange()[1]
         self._gaps.show(drawn, floor + 0.03 * (top - floor))
@@ -123,7 +124,9 @@ class Chart(QFrame):
             return
         self._is_made = True
         self._value_axis = ValueAxis(orientation="left")
+        self._box = ZoomBox()
         self._plot = pg.PlotWidget(
+            viewBox=self._box,
             enableMenu=False,  # nobody opens it, and it is half of what a plot takes to make
             axisItems={"left": self._value_axis, "bottom": _bottom_axis(self._model.axis)},
         )
@@ -157,20 +160,13 @@ class Chart(QFrame):
         climbs = sum(float(np.abs(np.diff(mean.y)).sum()) for mean in means)
         return float(per_y * climbs + len(means) * view.width())
 
-    def _menu(self) -> QMenu:
-        menu = QMenu(self)
-        for export in EXPORTS:
-            save = QAction(tr("Save as {kind} …", kind=export.upper()), menu)
-            save.triggered.connect(
-                lambda _on, kind=export: export_chart(
-                    self, self._model, self.name, kind, self.said.emit
-                )
-            )
-            menu.addAction(save)
-        menu.addSeparator()
-        hide = QAction(tr("Hide this chart"), menu)
-        hide.triggered.connect(lambda: self.removed.emit(self.name))
-        menu.addAction(hide)
+    def _make_menu(self) -> ChartMenu:
+        menu = ChartMenu(self, self._model, self.name)
+        menu.export_wanted.connect(
+            lambda kind: export_chart(self, self._model, self.name, kind, self.said.emit)
+        )
+        menu.limits_wanted.connect(lambda: self.limits_wanted.emit(self.name))
+        menu.hide_wanted.connect(lambda: self.removed.emit(self.name))
         return menu
 
     def _dress(self) -> None:
@@ -206,34 +202,41 @@ class Chart(QFrame):
             self.redraw()
 
     def _connect(self) -> None:
-        view = self._item.getViewBox()
-        view.sigRangeChangedManually.connect(lambda *_: self._model.set_following(False))
-        view.sigXRangeChanged.connect(self._on_range)
+        self._box.span_wanted.connect(self._model.show_span)
+        self._box.all_wanted.connect(lambda: self._model.set_following(True))
+        self._box.menu_wanted.connect(lambda place: self.menu.popup(place.toPoint()))
         self._plot.scene().sigMouseMoved.connect(self._on_mouse)
         self._plot.leaveEvent = lambda _event: self._on_left()
-        self._plot.mouseDoubleClickEvent = lambda _event: self._model.set_following(True)
 
-    def _on_range(self, *_: object) -> None:
-        if not self._drawing and not self._model.following:
-            self.redraw()
+    def show_span(self) -> None:
+        """Move the axis at once; the curves follow when they are drawn again."""
+        if self._is_made and (span := self._model.span) is not None:
+            self._item.setXRange(*span, padding=0)
+
+    def show_cross(self) -> None:
+        """Move the line of the crosshair to where the pointer is, in whatever chart that is."""
+        if not self._is_made:
+            return
+        x = self._model.view.cross
+        self._cross.setVisible(x is not None)
+        if x is not None:
+            self._cross.setPos(x)
 
     def _on_mouse(self, place: QPointF) -> None:
-        view = self._item.getViewBox()
-        if not view.sceneBoundingRect().contains(place):
+        if not self._box.sceneBoundingRect().contains(place) or self._box.band.isVisible():
             self._on_left()
             return
-        x = float(view.mapSceneToView(place).x())
+        x = float(self._box.mapSceneToView(place).x())
         found = self._model.nearest(self.name, x)
         if not found:
             return
-        self._cross.setVisible(True)
-        self._cross.setPos(found[0].x)
+        self._model.view.move_cross(found[0].x)
         pointer = self._plot.mapFromScene(place)
         words = _place_text(self._model.axis, found[0].x, is_sample=self._model.is_sample)
         self.readout.show_readings(words, found, pointer)
 
     def _on_left(self) -> None:
-        self._cross.setVisible(False)
+        self._model.view.move_cross(None)
         self.readout.hide()
 
     def _say_last(self, drawn: Sequence[Drawn]) -> None:
@@ -266,19 +269,3 @@ def _place_text(axis: XAxis, x: float, *, is_sample: bool) -> str:
         case XAxis.RELATIVE:
             return wording.duration(x)
     return wording.clock(x)
-
-
-def _bounds(drawn: Sequence[Drawn]) -> tuple[float, float] | None:
-    lines = [y for d in drawn for y in _heights(d) if len(y)]
-    if not lines:
-        return None
-    low, high = float(min(y.min() for y in lines)), float(max(y.max() for y in lines))
-    if math.isclose(low, high):
-        margin = abs(low) * 0.1 or 1.0
-        return low - margin, high + margin
-    return low, high
-
-
-def _heights(drawn: Drawn) -> Sequence[Floats]:
-    """Value range that must be visible, with the band of a mean."""
-    return (drawn.raw.y,) if drawn.smooth is None else (drawn.raw.y, drawn.smooth.y)

@@ -20,6 +20,8 @@ class ChartGrid(QScrollArea):
 
     chart_removed = pyqtSignal(str)
     said = pyqtSignal(str)
+    limits_wanted = pyqtSignal(str)
+    """Name of a chart whose vertical limits are to be typed."""
 
     def __init__(self, model: CurveModel) -> None:
         super().__init__()
@@ -40,6 +42,11 @@ class ChartGrid(QScrollArea):
             bar.valueChanged.connect(self.redraw_in_turn)
         model.charts_changed.connect(self.rebuild)
         model.curves_grown.connect(self.redraw_in_turn)
+        view = model.view
+        view.span_changed.connect(self._on_span)
+        view.cross_moved.connect(self._on_cross)
+        view.hidden_changed.connect(self.redraw_in_turn)
+        view.axis_changed.connect(self.redraw_in_turn)
 
     def rebuild(self) -> None:
         """Show the charts that the model names; unchanged ones stay."""
@@ -76,6 +83,15 @@ class ChartGrid(QScrollArea):
         self._place()
         self.redraw_in_turn()
 
+    def _on_span(self) -> None:
+        for chart in self.charts:
+            chart.show_span()
+        self.redraw_in_turn()
+
+    def _on_cross(self) -> None:
+        for chart in self.charts:
+            chart.show_cross()
+
     def _draw_one_by_one(self) -> None:
         """Draw the first chart now, and the others one by one while the grid is visible."""
         if self.charts and self.isVisible():
@@ -95,6 +111,7 @@ class ChartGrid(QScrollArea):
         chart.setMinimumHeight(LEAST_HEIGHT)
         chart.removed.connect(self.chart_removed)
         chart.said.connect(self.said)
+        chart.limits_wanted.connect(self.limits_wanted)
         return chart
 
     def _place(self) -> None:

@@ -8,7 +8,7 @@ from PyQt6.QtWidgets import QLabel, QWidget
 
 from mosaic_gui.plots.curve_items import series_colour
 from mosaic_gui.state import wording
-from mosaic_gui.state.language import tr_n
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.current import current, on_theme
 from mosaic_gui.viewmodels.curves import Reading
 
@@ -37,23 +37,16 @@ class Readout(QLabel):
         """Show the values at a place, the highest first."""
         self._said = (place, readings, beside)
         rows = sorted(readings, key=lambda one: -one.value if one.value == one.value else 1e308)
-        muted = current().muted
-        names = dict(zip(rows, distinct([one.label for one in rows]), strict=True))
-        lines = [f"<span style='color:{muted}'>{escape(place)}</span>"]
-        for one in rows[:MOST_ROWS]:
-            spread = f" ± {wording.number(one.spread, 3)}" if one.spread is not None else ""
-            name = f" &nbsp;<span style='color:{muted}'>{escape(names[one])}</span>"
-            lines.append(
-                f"<span style='color:{series_colour(one.colour)}'>●</span> "
-                f"<b>{wording.number(one.value)}</b>{spread}{name if len(rows) > 1 else ''}"
-            )
+        names = distinct([one.label for one in rows])
+        muted = f"style='color:{current().muted}'"
+        has_raw = any(one.raw is not None for one in rows)
+        cells = [_head(place, has_raw=has_raw, muted=muted)]
+        for one, name in zip(rows[:MOST_ROWS], names, strict=False):
+            cells.append(_row(one, name if len(rows) > 1 else "", has_raw=has_raw, muted=muted))
         if len(rows) > MOST_ROWS:
-            lines.append(
-                f"<span style='color:{muted}'>"
-                + tr_n("and {n} more", "and {n} more", len(rows) - MOST_ROWS)
-                + "</span>"
-            )
-        self.setText("<br>".join(lines))
+            more = tr_n("and {n} more", "and {n} more", len(rows) - MOST_ROWS)
+            cells.append(f"<tr><td colspan='4' {muted}>{more}</td></tr>")
+        self.setText(f"<table cellspacing='0' cellpadding='1'>{''.join(cells)}</table>")
         self.adjustSize()
         self._put_beside(beside)
         self.show()
@@ -67,6 +60,28 @@ class Readout(QLabel):
             left = pointer.x() - _AWAY - self.width()
         top = min(pointer.y() + _AWAY, room.height() - self.height() - 2)
         self.move(max(0, left), max(0, top))
+
+
+def _head(place: str, *, has_raw: bool, muted: str) -> str:
+    """The place, and above the values which is which."""
+    if not has_raw:
+        return f"<tr><td colspan='3' {muted}>{escape(place)}</td></tr>"
+    words = (tr("smoothed"), tr("raw"))
+    over = "".join(f"<td align='right' {muted}>&nbsp;{escape(word)}</td>" for word in words)
+    return f"<tr><td {muted}></td>{over}<td {muted}>&nbsp;&nbsp;{escape(place)}</td></tr>"
+
+
+def _row(one: Reading, name: str, *, has_raw: bool, muted: str) -> str:
+    spread = f" ± {wording.number(one.spread, 3)}" if one.spread is not None else ""
+    cells = [
+        f"<td><span style='color:{series_colour(one.colour)}'>●</span>&nbsp;</td>",
+        f"<td align='right'><b>{wording.number(one.value)}</b>{spread}</td>",
+    ]
+    if has_raw:
+        raw = wording.number(one.raw) if one.raw is not None else ""
+        cells.append(f"<td align='right'>&nbsp;{raw}</td>")
+    cells.append(f"<td {muted}>&nbsp;&nbsp;{escape(name)}</td>" if name else "<td></td>")
+    return f"<tr>{''.join(cells)}</tr>"
 
 
 def distinct(labels: Sequence[str]) -> list[str]:

@@ -134,8 +134,24 @@ def mean_lines(band: Band, buckets: int, *, log_scale: bool) -> tuple[ChartLine,
     return chart_line(scaled.x, scaled.mean, buckets, scaled.breaks), scaled
 
 
-def nearest(curve: ChartCurve, x: float) -> list[tuple[int, float, float]]:
-    """Number of the pass, place and value of each newest pass's point that is nearest to a place, the newest first."""
+def raw_between(curve: ChartCurve, low: float, high: float) -> list[Floats]:
+    """Raw values of each pass between two places, on the scale."""
+    return [curve.raw_of(part)[visible(part.x, low, high)] for part in curve.parts]
+
+
+def limit_on_scale(limit: float, otherwise: float, log_scale: bool) -> float:
+    """A limit on the chart's scale; `otherwise` where a logarithmic scale has no place for it."""
+    if not log_scale:
+        return limit
+    return float(np.log10(limit)) if limit > 0 else otherwise
+
+
+def nearest(curve: ChartCurve, x: float) -> list[tuple[int, float, float, float | None]]:
+    """The point of each newest pass that is nearest to a place, the newest first.
+
+    Returns:
+        Number of the pass, place, raw value, and smoothed value (None without smoothing).
+    """
     found = []
     for number in range(len(curve.parts), 0, -1):
         part = curve.parts[number - 1]
@@ -143,7 +159,8 @@ def nearest(curve: ChartCurve, x: float) -> list[tuple[int, float, float]]:
             continue  # an earlier pass is read where it was, and nowhere else
         at = nearest_place(part.x, x)
         value = float(curve.series.values[part.places][at])
-        found.append((number, float(part.x[at]), value))
+        smooth = float(curve.smoothed[part.places][at]) if curve.smoothing > 0 else None
+        found.append((number, float(part.x[at]), value, smooth))
         if len(found) == MOST_READ_PASSES:
             break
     return found

@@ -13,18 +13,24 @@ from typing import TYPE_CHECKING, NamedTuple
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.runs import RunView
+from mosaic_gui.state.chart_page import AxisChoice, ValueFit
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.settings import MOST_SMOOTHING, XAxis
 from mosaic_gui.state.store import Followed, Store
+from mosaic_gui.state.x_zoom import Span
+from mosaic_gui.viewmodels.chart_view import ChartView
 
 if TYPE_CHECKING:
     from mosaic_gui.state.chart_line import ChartLine
-    from mosaic_gui.state.mean_band import Band
+    from mosaic_gui.state.mean_band import Band, Floats
+    from mosaic_gui.state.value_fit import Limits
     from mosaic_gui.viewmodels.curve_lines import ChartCurve
 
 MOST_OVERLAID = 31
 """Beyond its eight colours a chart distinguishes lines by their dashes."""
 FIRST_CHARTS = 4
+MARGIN = 0.02
+"""Free space at both ends of the horizontal axis, as a share of it."""
 BUCKETS_A_PLACE = 2
 """A mean has a place for so many buckets: it is smooth, and a wide line's cost grows with its points."""
 _LIKELY = ("return", "length", "loss", "q_value", "sps", "entropy")
@@ -49,6 +55,21 @@ class Drawn:
     is_older: bool = False
     """Passes over steps that the run has gone through once more since."""
 
+    @property
+    def heights(self) -> list[Floats]:
+        """All values that are drawn."""
+        return [self.raw.y, *self.smooth_heights] if self.smooth is not None else [self.raw.y]
+
+    @property
+    def smooth_heights(self) -> list[Floats]:
+        """Values of the smoothed line, and of the band around a mean."""
+        if self.smooth is None:
+            return []
+        if self.band is None:
+            return [self.smooth.y]
+        edges = (self.band.low, self.band.high)
+        return [self.smooth.y, *(edge[edge - edge == 0] for edge in edges)]
+
 
 @dataclass(frozen=True)
 class Stretch:
@@ -68,8 +89,11 @@ class Reading(NamedTuple):
     colour: int
     x: float
     value: float
+    """Smoothed, where the curves are smoothed."""
     spread: float | None = None
     """Standard deviation over a group."""
+    raw: float | None = None
+    """Value as it was reported, where `value` is a smoothed one."""
 
 
 class CurveModel(QObject):
@@ -94,12 +118,14 @@ class CurveModel(QObject):
         self.log_scale = False
         self.saved_in = ""
         """Folder into which a chart was saved last."""
-        self.following = True
+        self.view = ChartView(self)
         self.grouping = True
         """Runs that differ in their seed alone are drawn as one."""
         self._names: list[str] = []
         self._means: dict[tuple[str, tuple[str, ...]], Band] = {}
         """Groups of each chart as they were drawn last: what the crosshair reads."""
+        self._whole: tuple[tuple[object, ...], Span | None] | None = None
+        """The whole axis, and of what it was found."""
 
     def show_runs(self, run_id: str, overlaid: Sequence[str]) -> None:
         """Draw a run, with others laid over it."""
@@ -107,7 +133,8 @@ class CurveModel(QObject):
         self.overlaid = [other for other in overlaid if other != run_id][:MOST_OVERLAID]
         self.charts, self._chosen_by_user, self._names = [], False, []
         self._means.clear()
-        self.following = True
+        self._whole = None
+        self.view.begin()
 
     @property
     def names(self) -> list[str]:
@@ -122,6 +149,8 @@ class CurveModel(QObject):
 
     def set_axis(self, axis: XAxis) -> None:
         """Choose the horizontal axis."""
+        if axis is not self.axis:
+            self.view.zoom.clear()  # places on one axis mean nothing on another
         self.axis = axis
         self.charts_changed.emit()
 
@@ -158,11 +187,42 @@ class CurveModel(QObject):
         ids = [self.run_id, *self.overlaid]
         return seed_groups(ids, self._store.runs) if self.grouping else [[i] for i in ids]
 
+    @property
+    def following(self) -> bool:
+        """Whether all points are visible, the newest included."""
+        return self.view.zoom.span is None
+
     def set_following(self, on: bool) -> None:
-        """Keep the newest points in sight."""
+        """Keep all points in sight, or the present stretch."""
         if on is not self.following:
-            self.following = on
-            self.charts_changed.emit()
+            whole = self.whole_axis()
+            self.view.zoom.show(None if on else whole)
+            self.view.span_changed.emit()
+
+    def show_span(self, low: float, high: float, gesture: object = None) -> None:
+        """Show a stretch of the horizontal axis in all charts of the page.
+
+        Args:
+            low, high: First and last visible place; what lies beyond the points is cut off.
+            gesture: Equal for changes that are undone together.
+        """
+        whole = self.whole_axis()
+        span = None if whole is None or (low <= whole[0] and high >= whole[1]) else (low, high)
+        self.view.show_span(span, whole, gesture)
+
+    @property
+    def span(self) -> Span | None:
+        """The visible stretch of the horizontal axis; None without points."""
+        return self.view.zoom.span or self.whole_axis()
+
+    def whole_axis(self) -> Span | None:
+        """The stretch that has all points of all charts on the page, with a margin; None without points."""
+        known = (len(f.curves.series[n]) for _, f in self._followed() for n in f.curves.series)
+        key = (self.axis, tuple(self.charts), self.run_id, tuple(self.overlaid), sum(known))
+        if self._whole is None or self._whole[0] != key:
+            found = [extent for name in self.charts if (extent := self.extent(name)) is not None]
+            self._whole = (key, _padded(found) if found else None)
+        return self._whole[1]
 
     def set_chart(self, name: str, shown: bool) -> None:
         """Show or hide the chart of a curve."""
@@ -182,6 +242,8 @@ class CurveModel(QObject):
         """The curves of a chart between two places on its axis, thinned to what its width can show."""
         found = []
         for colour, group in enumerate(self.groups):
+            if group[0] in self.view.hidden:
+                continue
             members = [d for i in group for d in self._drawn(i, name, colour, low, high, buckets)]
             if len(group) == 1 or not members:
                 found += members
@@ -190,6 +252,52 @@ class CurveModel(QObject):
             if (mean := self._mean(group, name, low, high, buckets)) is not None:
                 found.append(replace(mean, colour=colour, label=self.group_label(group)))
         return found
+
+    def value_limits(
+        self, name: str, drawn: Sequence[Drawn], low: float, high: float
+    ) -> Limits | None:
+        """Lowest and highest value of a chart's vertical axis, on its scale; None without points.
+
+        Args:
+            name: The chart.
+            drawn: Its curves between `low` and `high`.
+            low, high: Visible stretch of the horizontal axis.
+        """
+        from mosaic_gui.state.value_fit import quantiles_of, spread_of
+
+        choice = self.view.page.axis_of(name)
+        if choice.fit is ValueFit.QUANTILE:
+            found = quantiles_of(self._raw_values(name, low, high))
+        elif choice.fit is ValueFit.ALL or self.smoothing == 0:
+            found = spread_of([y for one in drawn for y in one.heights])
+        else:
+            found = spread_of([y for one in drawn for y in one.smooth_heights])
+        # a smoothed line may have no finite value where the raw one has some
+        found = found or spread_of([y for one in drawn for y in one.heights])
+        if choice.fit is not ValueFit.LIMITS:
+            return found
+        return self._typed_limits(choice, found or (0.0, 1.0))
+
+    def _typed_limits(self, choice: AxisChoice, found: Limits) -> Limits:
+        from mosaic_gui.state.value_fit import widened
+        from mosaic_gui.viewmodels import curve_lines
+
+        bounds = [
+            value if typed is None else curve_lines.limit_on_scale(typed, value, self.log_scale)
+            for typed, value in zip((choice.low, choice.high), found, strict=True)
+        ]
+        return widened(min(bounds), max(bounds))
+
+    def _raw_values(self, name: str, low: float, high: float) -> list[Floats]:
+        from mosaic_gui.viewmodels import curve_lines
+
+        seen = [f for i, f in self._followed() if self._group_of(i) not in self.view.hidden]
+        curves = (self._curve(followed, name) for followed in seen)
+        return [values for one in curves if one for values in curve_lines.raw_between(one, low, high)]
+
+    def _group_of(self, run_id: str) -> str:
+        """First run of the group that a run is drawn with."""
+        return next((group[0] for group in self.groups if run_id in group), run_id)
 
     def table(self, name: str) -> list[tuple[str, float, float, float]]:
         """Every point of a chart: run, step, seconds since the epoch, value. For export."""
@@ -235,6 +343,8 @@ class CurveModel(QObject):
 
         found = []
         for colour, group in enumerate(self.groups):
+            if group[0] in self.view.hidden:
+                continue
             if len(group) > 1:
                 found += self._nearest_mean(group, name, colour, x)
                 continue
@@ -242,9 +352,12 @@ class CurveModel(QObject):
             curve = self._curve(followed, name) if followed else None
             if curve is None:
                 continue
-            for number, place, value in curve_lines.nearest(curve, x):
+            for number, place, raw, smooth in curve_lines.nearest(curve, x):
                 label = self._pass_label(group[0], number, len(curve.parts))
-                found.append(Reading(label, colour, place, value))
+                if smooth is None:
+                    found.append(Reading(label, colour, place, raw))
+                else:
+                    found.append(Reading(label, colour, place, smooth, raw=raw))
         return found
 
     def _curve(self, followed: Followed, name: str) -> ChartCurve | None:
@@ -344,6 +457,13 @@ def first_charts(names: Sequence[str]) -> list[str]:
     rest = [n for n in names if n not in chosen]
     picked = (chosen + rest)[:FIRST_CHARTS]
     return [name for name in names if name in picked]
+
+
+def _padded(extents: Sequence[Span]) -> Span:
+    """The stretch from the first to the last place, with a margin."""
+    first, last = min(low for low, _ in extents), max(high for _, high in extents)
+    margin = MARGIN * (last - first)
+    return (first - margin, last + margin) if last > first else (first - MARGIN, first + 1)
 
 
 def _is_double(name: str, chosen: Sequence[str]) -> bool:

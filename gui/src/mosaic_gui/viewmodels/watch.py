@@ -170,6 +170,7 @@ class WatchModel(CurveModel):
             self._fill_details()
             self.links_changed.emit()
         if shown & (changes.curves | changes.ended):
+            self._whole = None
             self._look_for_names()
             self.curves_grown.emit()
 

@@ -54,7 +54,7 @@ class ChartBar(QWidget):
         self.follow = button(tr("Follow"), "segment", "charts.follow")
         self.follow.setCheckable(True)
         self.follow.setToolTip(
-            tr("Keep showing the newest points (F or a double click), until a chart is moved")
+            tr("Keep showing all points and the newest (F or a double click), until a chart is zoomed")
         )
         self.choose = button(tr("Curves"), "quiet", "charts.choose")
         self.choose.setAccessibleName(tr("Curves"))
@@ -124,6 +124,7 @@ class ChartBar(QWidget):
         self.choose.clicked.connect(self._open_picker)
         model.charts_changed.connect(self.refresh)
         model.names_changed.connect(self.refresh)
+        model.view.span_changed.connect(self.refresh)
 
     def _on_log(self, on: bool) -> None:
         if on is not self._model.log_scale:

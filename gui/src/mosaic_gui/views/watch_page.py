@@ -1,6 +1,6 @@
 """The watch page: state and numbers of a run, its curves, output and end."""
 
-from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -37,6 +37,7 @@ from mosaic_gui.views.external_links import ExternalLinks
 from mosaic_gui.views.failure_summary import FailureSummaryView
 from mosaic_gui.views.files_panel import FilesPanel
 from mosaic_gui.views.hardware_strip import HardwareStrip
+from mosaic_gui.views.limits_popup import LimitsPopup
 from mosaic_gui.views.log_view import LogView
 from mosaic_gui.views.stage import StageView
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
@@ -351,6 +352,8 @@ class WatchPage(VisibilityFrame):
         model.run_changed.connect(self.refresh)
         model.charts_changed.connect(self._show_charts)
         named_shortcut(self, "F", tr("Follow the newest points"), self.bar.follow.click)
+        for keys in ("Ctrl+Z", "Backspace"):
+            named_shortcut(self, keys, tr("Undo the zoom of the charts"), model.view.undo_zoom)
         named_shortcut(self, "Ctrl+.", tr("Stop the run"), self.stop.click)
         self.stop.clicked.connect(lambda: self.stop_wanted.emit(model.run_id))
         self.copy.clicked.connect(lambda: self.copy_wanted.emit(model.run_id, ""))
@@ -359,12 +362,21 @@ class WatchPage(VisibilityFrame):
         self.card.edit_wanted.connect(lambda where: self.copy_wanted.emit(model.run_id, where))
         self.card.closed.connect(self._hide_card)
         self.charts.chart_removed.connect(lambda name: model.set_chart(name, False))
+        self.charts.limits_wanted.connect(self._ask_limits)
         self._beliefs.offered_changed.connect(self._show_beliefs)
         self._hardware.changed.connect(self._show_machine)
         self._show_beliefs()
         model.episodes.modelReset.connect(self._show_tabs)
         model.files.modelReset.connect(self._show_tabs)
         self._show_tabs()
+
+    def _ask_limits(self, name: str) -> None:
+        """Open the fields for the limits of a chart's vertical axis below its menu."""
+        chart = next((one for one in self.charts.charts if one.name == name), None)
+        if chart is not None:
+            more = chart.heading.more
+            place = more.mapToGlobal(QPoint(more.width(), more.height() + 4))
+            LimitsPopup(chart, self._model, name).open_at(place)
 
     def _show_beliefs(self) -> None:
         """Show the tab of beliefs while the run has some."""
