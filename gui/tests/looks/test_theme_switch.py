@@ -47,8 +47,8 @@ from mosaic_contracts.runs import ArtifactRow, EpisodeRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
-from mosaic_gui.state.chart_page import AxisChoice, ValueFit
 from mosaic_gui.state.agents import Mode
+from mosaic_gui.state.chart_page import AxisChoice, ValueFit
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.state.reward_trend import trend_of

@@ -53,7 +53,8 @@ def pixel(chart: Chart, x: float) -> QPoint:
     box = chart.plot.getViewBox()
     low, high = chart.plot.viewRange()[1]
     view = chart.plot.getViewWidget()
-    return view.mapFromScene(box.mapViewToScene(QPointF(x, (low + high) / 2)))
+    place: QPoint = view.mapFromScene(box.mapViewToScene(QPointF(x, (low + high) / 2)))
+    return place
 
 
 def mouse(chart: Chart, kind: str, place: QPoint, keys: Qt.KeyboardModifier = PLAIN) -> None:

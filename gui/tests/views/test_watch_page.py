@@ -196,7 +196,7 @@ def test_the_crosshair_reads_all_curves(qtbot: QtBot, shown: Shown) -> None:
     words = text.replace("\xa0", " ").split()
     assert words[:4] == ["smoothed", "raw", "step", "100"]
     assert words[4:7] == ["●", "8", "8"]
-    assert "Acrobot-v1" in words[7:words.index("3")]
+    assert "Acrobot-v1" in words[7 : words.index("3")]
     assert words[words.index("3") - 1] == "●"
     assert chart.readout.isVisible()
     chart._on_left()

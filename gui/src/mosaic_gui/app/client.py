@@ -39,6 +39,7 @@ class DesktopClient(ClientParts):
         self._second = interval_timer(self, SECOND_MS, self._on_second)
         self.preferences.give(self.agents, self.launch, self.trained)
         self.preferences.give_plays(self.play_start)
+        self.preferences.give_charts(self.watch)
         settings = self.preferences.settings
         self.watch.smoothing, self.watch.axis = settings.smoothing, settings.axis
         self.clock.ticked.connect(self._on_tick)

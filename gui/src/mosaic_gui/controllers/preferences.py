@@ -5,16 +5,22 @@ from pathlib import Path
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_gui.state.agents import AgentKey
+from mosaic_gui.state.chart_page import ChartPage
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack, Memory
 from mosaic_gui.state.settings import VERSION, Settings, with_value
 from mosaic_gui.state.toml_file import TomlFile
+from mosaic_gui.timers import single_shot_timer
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.viewmodels.play_start import PlayStartModel
 from mosaic_gui.viewmodels.trained import TrainedModel
+from mosaic_gui.viewmodels.watch import WatchModel
 
 MEMORY_VERSION = 1
+RUN_PAGE, COMPARE_PAGE = "run", "compare"
+SETTLE_MS = 300
+"""Time after a change of the charts until it is saved: a drag changes their sizes many times a second."""
 SETTINGS_FILE, MEMORY_FILE = "settings.toml", "memory.toml"
 
 
@@ -29,6 +35,7 @@ class PreferenceStore(QObject):
         self.folder = folder
         self.problems: list[str] = []
         self.settings, self.memory = Settings(), Memory()
+        self._settle = single_shot_timer(self, self._write_memory, SETTLE_MS)
         self.settings_path = folder / SETTINGS_FILE if folder else None
         self._settings_file: TomlFile[Settings] | None = None
         self._memory_file: TomlFile[Memory] | None = None
@@ -63,6 +70,17 @@ class PreferenceStore(QObject):
         """Restore what is remembered of plays, and save changes from now on."""
         start.plays = self.memory.plays
         start.remembered.connect(self._write_memory)
+
+    def give_charts(self, watch: WatchModel) -> None:
+        """Restore the arrangement of charts whenever runs are shown, and save changes."""
+
+        def use() -> None:
+            page = COMPARE_PAGE if watch.overlaid else RUN_PAGE
+            watch.view.use_page(self.memory.charts.setdefault(page, ChartPage()))
+
+        use()
+        watch.run_replaced.connect(use)
+        watch.view.remembered.connect(self._settle.start)
 
     def keep(self, launch: LaunchModel, trained: TrainedModel) -> None:
         """Save what was typed for each agent as its preset."""

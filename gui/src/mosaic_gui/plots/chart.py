@@ -6,10 +6,14 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PyQt6.QtCore import QPointF, Qt, pyqtSignal
+from PyQt6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PyQt6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout
 
+from mosaic_gui.plots import chart_keys
 from mosaic_gui.plots.axis import CountAxis, ValueAxis
+from mosaic_gui.plots.chart_grip import ChartGrip
 from mosaic_gui.plots.chart_heading import ChartHeading
+from mosaic_gui.plots.chart_keys import ChartKey
 from mosaic_gui.plots.chart_menu import ChartMenu
 from mosaic_gui.plots.curve_items import SMOOTH_WIDTH, CurveItems, series_colour
 from mosaic_gui.plots.export import export_chart
@@ -54,6 +58,10 @@ class Chart(QFrame):
     """A notice for the user."""
     limits_wanted = pyqtSignal(str)
     """The limits of the vertical axis are to be typed."""
+    moved_by = pyqtSignal(str, int)
+    """Name, and by how many places the chart is to move."""
+    height_wanted = pyqtSignal(int)
+    """1 or -1: higher or lower rows."""
 
     def __init__(self, model: CurveModel, name: str) -> None:
         super().__init__()
@@ -76,16 +84,59 @@ class Chart(QFrame):
         self._more = self.heading.more
         layout.addWidget(self.heading, 0, Qt.AlignmentFlag.AlignTop)
         self._body = layout
+        self.grip = ChartGrip(self)
+        self.heading.opened.connect(lambda: model.view.enlarge(name))
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         on_theme(self, self._colour_again)
 
     def render(self, *args: Any, **kwargs: Any) -> None:
         """As a picture for elsewhere: without the menu's button and the line under the pointer."""
         was_hidden = self._more.isHidden()
         self._more.hide()
+        self.grip.hide()
         if self._is_made:
             self._on_left()
         super().render(*args, **kwargs)
         self._more.setHidden(was_hidden)
+        self.grip.setVisible(not self._model.view.alone)
+
+    def keyPressEvent(self, event: QKeyEvent | None) -> None:
+        """Do with keys what the mouse does: zoom, pan, one chart alone, order and height."""
+        if event is None or not self._take_key(event):
+            super().keyPressEvent(event)
+
+    def _take_key(self, event: QKeyEvent) -> bool:
+        """Whether the key is one of a chart."""
+        act = chart_keys.action_of(event)
+        view, span = self._model.view, self._model.span
+        match act:
+            case None:
+                return False
+            case ChartKey.LEAVE:
+                if not view.alone:
+                    return False
+                view.enlarge("")
+            case ChartKey.ENLARGE:
+                view.enlarge(self.name)
+            case ChartKey.ALL:
+                self._model.set_following(True)
+            case ChartKey.EARLIER | ChartKey.LATER:
+                self.moved_by.emit(self.name, 1 if act is ChartKey.LATER else -1)
+            case ChartKey.HIGHER | ChartKey.LOWER:
+                self.height_wanted.emit(1 if act is ChartKey.HIGHER else -1)
+            case _:
+                if span is not None:
+                    self._model.show_span(*chart_keys.span_after(act, span), ("key", act))
+        return True
+
+    def contextMenuEvent(self, event: QContextMenuEvent | None) -> None:
+        """Open the menu with its key."""
+        if event is not None:
+            self.menu.popup(event.globalPos())
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        super().resizeEvent(event)
+        self.grip.settle()
 
     @property
     def curve_count(self) -> int:
@@ -137,6 +188,7 @@ class Chart(QFrame):
         self.readout = Readout(self._plot)
         self._body.addWidget(self._plot, 1)
         self._plot.show()
+        self.grip.raise_()
         self._dress()
         self._connect()
         # its width is known before the layout's turn, or it would be drawn twice
@@ -167,6 +219,7 @@ class Chart(QFrame):
         )
         menu.limits_wanted.connect(lambda: self.limits_wanted.emit(self.name))
         menu.hide_wanted.connect(lambda: self.removed.emit(self.name))
+        menu.moved_by.connect(lambda by: self.moved_by.emit(self.name, by))
         return menu
 
     def _dress(self) -> None:

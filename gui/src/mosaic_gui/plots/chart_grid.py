@@ -1,18 +1,27 @@
-"""The charts of a run, side by side as far as there is room."""
+"""The charts of a page: in sections, side by side, or one of them alone."""
 
 from collections.abc import Callable
 
-from PyQt6.QtCore import Qt, pyqtSignal
-from PyQt6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
+from PyQt6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from mosaic_gui.discard import discard
 from mosaic_gui.plots.chart import Chart, chart_key
-from mosaic_gui.viewmodels.curves import CurveModel
+from mosaic_gui.plots.chart_drop import DropMark, drop_target, follower
+from mosaic_gui.plots.chart_section import BETWEEN_PX, ChartSection
+from mosaic_gui.state.chart_page import (
+    LEAST_HEIGHT,
+    MOST_COLUMNS,
+    MOST_HEIGHT,
+    column_count,
+    section_of,
+    sections,
+)
+from mosaic_gui.viewmodels.curves import FIRST_CHARTS, CurveModel
 from mosaic_gui.viewmodels.frame_clock import DrawQueue
 
-LEAST_HEIGHT = 190
-TWO_COLUMNS_FROM = 620
-"""Width in pixels from which charts have two columns."""
+HEIGHT_STEP = 40
+"""Pixels by which a key press changes the height of the rows."""
 
 
 class ChartGrid(QScrollArea):
@@ -28,15 +37,17 @@ class ChartGrid(QScrollArea):
         self.setObjectName("charts")
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # menus of charts have it
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # charts have it
         self._model = model
         self._inside = QWidget()
         self._inside.setProperty("kind", "inside")
-        self._layout = QGridLayout(self._inside)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(10)
+        self._column = QVBoxLayout(self._inside)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(BETWEEN_PX)
         self.setWidget(self._inside)
         self.charts: list[Chart] = []
+        self._sections: dict[str, ChartSection] = {}
+        self._mark = DropMark(self._inside)
         self._queue = DrawQueue(self)
         if (bar := self.verticalScrollBar()) is not None:
             bar.valueChanged.connect(self.redraw_in_turn)
@@ -47,11 +58,22 @@ class ChartGrid(QScrollArea):
         view.cross_moved.connect(self._on_cross)
         view.hidden_changed.connect(self.redraw_in_turn)
         view.axis_changed.connect(self.redraw_in_turn)
+        view.arranged.connect(self.rebuild)
+
+    @property
+    def shown(self) -> list[Chart]:
+        """Charts that are on the page, in their order: neither folded away nor behind one that is alone."""
+        alone, folded = self._alone(), self._folded()
+        if alone is not None:
+            return [alone]
+        return [chart for chart in self.charts if section_of(chart.name) not in folded]
 
     def rebuild(self) -> None:
         """Show the charts that the model names; unchanged ones stay."""
         here = {chart.key: chart for chart in self.charts}
-        wanted = [chart_key(self._model, name) for name in self._model.charts]
+        names = self._model.view.page.ordered(self._model.charts)
+        by_section = [name for part in sections(names).values() for name in part]
+        wanted = [chart_key(self._model, name) for name in by_section]
         self.charts = [here.pop(key) if key in here else self._make(key[0]) for key in wanted]
         for chart in here.values():
             discard(chart)
@@ -108,21 +130,112 @@ class ChartGrid(QScrollArea):
 
     def _make(self, name: str) -> Chart:
         chart = Chart(self._model, name)
-        chart.setMinimumHeight(LEAST_HEIGHT)
         chart.removed.connect(self.chart_removed)
         chart.said.connect(self.said)
         chart.limits_wanted.connect(self.limits_wanted)
+        chart.moved_by.connect(self._move_by)
+        chart.heading.dragged.connect(lambda place: self._drag(chart, place, is_end=False))
+        chart.heading.dropped.connect(lambda place: self._drag(chart, place, is_end=True))
+        chart.grip.resized.connect(self._resize)
+        chart.height_wanted.connect(self._change_height)
         return chart
 
+    def _alone(self) -> Chart | None:
+        name = self._model.view.alone
+        return next((chart for chart in self.charts if chart.name == name), None)
+
+    def _folded(self) -> set[str]:
+        return set(self._model.view.page.folded) if self._has_sections() else set()
+
+    def _has_sections(self) -> bool:
+        """Whether sections have headings: a few charts need none."""
+        names = [chart.name for chart in self.charts]
+        return len(names) > FIRST_CHARTS and len(sections(names)) > 1
+
     def _place(self) -> None:
-        wide = self.width() >= TWO_COLUMNS_FROM and len(self.charts) > 1
-        columns = 2 if wide else 1
-        for n, chart in enumerate(self.charts):
-            self._layout.addWidget(chart, n // columns, n % columns)
-            chart.show()  # at once: what is drawn before the layout's turn would be drawn twice
-        rows = -(-len(self.charts) // columns)
-        for row in range(max(rows, self._layout.rowCount())):
-            # alike from the start, also where a chart has not been drawn yet
-            self._layout.setRowStretch(row, 1 if row < rows else 0)
-        for column in range(2):
-            self._layout.setColumnStretch(column, 1 if column < columns else 0)
+        parts: dict[str, list[Chart]] = {}
+        alone, folded, has_sections = self._alone(), self._folded(), self._has_sections()
+        for chart in self.charts:
+            parts.setdefault(section_of(chart.name) if has_sections else "", []).append(chart)
+        for name in [name for name in self._sections if name not in parts]:
+            discard(self._sections.pop(name))
+        page = self._model.view.page
+        row_height = 0 if alone is not None else page.row_height
+        shown = self.shown
+        for at, (name, charts) in enumerate(parts.items()):
+            section = self._section(name)
+            self._column.insertWidget(at, section)
+            seen = [chart for chart in charts if chart in shown]
+            for chart in charts:
+                chart.grip.setVisible(alone is None)
+                if chart not in shown:
+                    chart.hide()
+            section.setVisible(alone is None or bool(seen))
+            heading = has_sections and alone is None
+            section.show_heading(len(charts), is_visible=heading, is_folded=name in folded)
+            columns = column_count(self.width(), len(seen), page.columns if alone is None else 1)
+            rows = section.place(seen, columns, row_height)
+            self._column.setStretch(at, 0 if row_height else rows)
+        self._fill_rest(len(parts), is_filled=row_height == 0 and bool(shown))
+
+    def _fill_rest(self, at: int, *, is_filled: bool) -> None:
+        """Keep the charts at the top where they do not fill the page."""
+        while self._column.count() > at:
+            self._column.takeAt(at)
+        if not is_filled:
+            self._column.addStretch(1)
+
+    def _section(self, name: str) -> ChartSection:
+        if name not in self._sections:
+            section = self._sections[name] = ChartSection(name)
+            section.fold_wanted.connect(
+                lambda name, on: self._model.view.fold(name, is_folded=bool(on))
+            )
+        return self._sections[name]
+
+    def _drag(self, chart: Chart, place: QPoint, *, is_end: bool) -> None:
+        """Show where a dragged chart would go, or put it there."""
+        target = drop_target(self.shown, place)
+        self._mark.hide()
+        if target is None or target[0] is chart:
+            return
+        other, is_after = target
+        if not is_end:
+            self._mark.show_at(other, is_after=is_after)
+            return
+        names = [one.name for one in self.charts]
+        before = follower(names, other.name, is_after=is_after)
+        if before != chart.name:
+            self._model.view.move_chart(chart.name, before, names)
+
+    def _move_by(self, name: str, by: int) -> None:
+        """Move a chart one place forward or back."""
+        names = [one.name for one in self.charts]
+        at = names.index(name) + by
+        if 0 <= at < len(names):
+            before = names[at] if by < 0 else follower(names, names[at], is_after=True)
+            self._model.view.move_chart(name, before, names)
+            self._focus(name)
+
+    def _focus(self, name: str) -> None:
+        """Give the focus back to a chart after it was moved."""
+        chart = next((one for one in self.charts if one.name == name), None)
+        if chart is not None:
+            chart.setFocus()
+            self.ensureWidgetVisible(chart)
+
+    def _resize(self, width: int, height: int) -> None:
+        columns = round(self._inside.width() / max(1, width))
+        view = self._model.view
+        view.set_sizes(
+            columns=min(max(1, columns), MOST_COLUMNS),
+            row_height=min(max(LEAST_HEIGHT, height), MOST_HEIGHT),
+        )
+
+    def _change_height(self, by: int) -> None:
+        page = self._model.view.page
+        first = self.shown[0].height() if self.shown else LEAST_HEIGHT
+        height = (page.row_height or first) + by * HEIGHT_STEP
+        self._model.view.set_sizes(
+            columns=page.columns, row_height=min(max(LEAST_HEIGHT, height), MOST_HEIGHT)
+        )

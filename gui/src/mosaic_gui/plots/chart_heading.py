@@ -2,9 +2,17 @@
 
 from collections.abc import Sequence
 
-from PyQt6.QtCore import Qt
-from PyQt6.QtGui import QFont, QFontMetrics
-from PyQt6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
+from PyQt6.QtGui import QFont, QFontMetrics, QMouseEvent
+from PyQt6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
 
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.icon import icon
@@ -16,12 +24,24 @@ _BETWEEN_PX = 8
 
 
 class ChartHeading(QWidget):
-    """As wide as its chart: a name that does not fit is elided, and values that do not fit are left out."""
+    """As wide as its chart: a name that does not fit is elided, and values that do not fit are left out.
+
+    The chart is moved by dragging it.
+    """
+
+    dragged = pyqtSignal(QPoint)
+    """Place of the pointer on the screen."""
+    dropped = pyqtSignal(QPoint)
+    opened = pyqtSignal()
+    """Double-clicked."""
 
     def __init__(self, name: str, menu: QMenu) -> None:
         super().__init__()
         self._name = name
         self._values: list[tuple[str, str]] = []
+        self._pressed: QPoint | None = None
+        self._is_dragged = False
+        self.setCursor(Qt.CursorShape.OpenHandCursor)
         self._title, self.values = QLabel(), QLabel()
         self._title.setProperty("kind", "section")
         self._title.setTextFormat(Qt.TextFormat.PlainText)
@@ -31,7 +51,8 @@ class ChartHeading(QWidget):
         self.more.setIcon(icon("more", "muted"))
         self.more.setMenu(menu)
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.more.setToolTip(tr("Save or hide this chart"))
+        self.more.setToolTip(tr("Axis, place and files of this chart"))
+        self.more.setCursor(Qt.CursorShape.ArrowCursor)
         self.more.setAccessibleName(tr("Menu of {name}", name=name))
         for text in (self._title, self.values):
             text.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
@@ -53,6 +74,34 @@ class ChartHeading(QWidget):
     def resizeEvent(self, event: object) -> None:
         super().resizeEvent(event)  # type: ignore[arg-type]
         self._fit()
+
+    def mousePressEvent(self, event: QMouseEvent | None) -> None:
+        super().mousePressEvent(event)
+        if event is not None and event.button() is Qt.MouseButton.LeftButton:
+            event.accept()
+            self._pressed, self._is_dragged = event.globalPosition().toPoint(), False
+
+    def mouseMoveEvent(self, event: QMouseEvent | None) -> None:
+        super().mouseMoveEvent(event)
+        if event is None or self._pressed is None:
+            return
+        place = event.globalPosition().toPoint()
+        way = (place - self._pressed).manhattanLength()
+        if self._is_dragged or way >= QApplication.startDragDistance():
+            self._is_dragged = True
+            self.dragged.emit(place)
+
+    def mouseReleaseEvent(self, event: QMouseEvent | None) -> None:
+        super().mouseReleaseEvent(event)
+        self._pressed = None
+        if event is not None and self._is_dragged:
+            self._is_dragged = False
+            self.dropped.emit(event.globalPosition().toPoint())
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent | None) -> None:
+        if event is not None and event.button() is Qt.MouseButton.LeftButton:
+            event.accept()
+            self.opened.emit()
 
     def _fit(self) -> None:
         free = self.width() - self.more.sizeHint().width() - 3 * _BETWEEN_PX

@@ -1,5 +1,8 @@
 """Menu of a chart: its vertical axis, its place on the page, files to save."""
 
+from collections.abc import Callable
+from functools import partial
+
 from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtGui import QAction, QActionGroup
 from PyQt6.QtWidgets import QMenu, QWidget
@@ -24,6 +27,8 @@ class ChartMenu(QMenu):
     export_wanted = pyqtSignal(str)
     limits_wanted = pyqtSignal()
     hide_wanted = pyqtSignal()
+    moved_by = pyqtSignal(int)
+    """By how many places the chart is to move."""
 
     def __init__(self, parent: QWidget, model: CurveModel, name: str) -> None:
         super().__init__(parent)
@@ -32,10 +37,12 @@ class ChartMenu(QMenu):
         self._add_fits()
         self.addSeparator()
         for kind in EXPORTS:
-            self._add(
-                tr("Save as {kind} …", kind=kind.upper()),
-                lambda kind=kind: self.export_wanted.emit(kind),
-            )
+            words = tr("Save as {kind} …", kind=kind.upper())
+            self._add(words, partial(self.export_wanted.emit, kind))
+        self.addSeparator()
+        self._alone = self._add(tr("Show alone"), lambda: model.view.enlarge(name), "Return")
+        self._add(tr("Move forward"), lambda: self.moved_by.emit(-1), "Ctrl+Shift+Left")
+        self._add(tr("Move back"), lambda: self.moved_by.emit(1), "Ctrl+Shift+Right")
         self.addSeparator()
         self._add(tr("Hide this chart"), self.hide_wanted.emit)
         self.aboutToShow.connect(self._refresh)
@@ -43,17 +50,24 @@ class ChartMenu(QMenu):
     def _add_fits(self) -> None:
         group = QActionGroup(self)
         for fit, words in FITS.items():
-            action = self._add(tr_mark(words), lambda fit=fit: self._choose(fit))
+            action = self._add(tr_mark(words), partial(self._choose, fit))
             action.setCheckable(True)
             group.addAction(action)
             self._fits[fit] = action
         self._add(tr("Use this axis for all charts"), self._use_for_all)
 
-    def _add(self, words: str, act: object) -> QAction:
-        action = QAction(words, self)
-        action.triggered.connect(lambda _on: act())  # type: ignore[operator]
+    def _add(self, words: str, act: Callable[[], object], keys: str = "") -> QAction:
+        """Add a line. `keys`: those that do the same in a chart with the focus."""
+        action = QAction(self)
+        self._name_action(action, words, keys)
+        action.triggered.connect(lambda _on: act())
         self.addAction(action)
         return action
+
+    def _name_action(self, action: QAction, words: str, keys: str) -> None:
+        """Show words in a line, and keys at its end that this menu does not listen to."""
+        shown = f"{words}\t{keys}" if keys else words
+        action.setText(shown)
 
     def _choose(self, fit: ValueFit) -> None:
         if fit is ValueFit.LIMITS:
@@ -67,4 +81,8 @@ class ChartMenu(QMenu):
 
     def _refresh(self) -> None:
         """Tick what holds now."""
+        is_alone = self._model.view.alone == self._name
+        self._name_action(
+            self._alone, tr("Show all charts") if is_alone else tr("Show alone"), "Return"
+        )
         self._fits[self._model.view.page.axis_of(self._name).fit].setChecked(True)

@@ -55,7 +55,6 @@ class CurveItems:
 
     def show(self, drawn: Drawn, width: float) -> None:
         """Draw a curve, its mean so many pixels wide."""
-        tokens = current()
         colour = line_colour(drawn)
         raw, smooth = drawn.raw, drawn.smooth
         self.raw.setData(
@@ -70,7 +69,7 @@ class CurveItems:
             self.smooth.setData([], [])
         else:
             pen = _pen(colour, 1.0 if drawn.is_older else width)
-            pen.setStyle(_DASHES[drawn.colour // len(tokens.series) % len(_DASHES)])
+            pen.setStyle(dash_of(drawn.colour))
             self.smooth.setData(smooth.x, smooth.y, connect=_connect(smooth), pen=pen)
         self._show_band(drawn, colour)
 
@@ -102,6 +101,11 @@ def series_colour(index: int) -> str:
     """Colour of a curve by its index; colours repeat."""
     series = current().series
     return series[index % len(series)]
+
+
+def dash_of(index: int) -> Qt.PenStyle:
+    """Dash pattern of a curve by its index."""
+    return _DASHES[index // len(current().series) % len(_DASHES)]
 
 
 def line_colour(drawn: Drawn) -> QColor:

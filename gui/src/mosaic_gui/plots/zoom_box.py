@@ -105,7 +105,8 @@ class ZoomBox(pg.ViewBox):
     def _choose(self, ev: Any) -> None:
         inside = QRectF(0, 0, self.width(), self.height())
         left, right = sorted(
-            min(max(x, inside.left()), inside.right()) for x in (ev.buttonDownPos().x(), ev.pos().x())
+            min(max(x, inside.left()), inside.right())
+            for x in (ev.buttonDownPos().x(), ev.pos().x())
         )
         if not ev.isFinish():
             accent = QColor(current().accent)

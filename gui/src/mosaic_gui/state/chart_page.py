@@ -8,6 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 MOST_COLUMNS = 4
 LEAST_HEIGHT, MOST_HEIGHT = 150, 900
 """Limits of the height of a row of charts, in pixels."""
+LEAST_WIDTH = 150
+"""Least width of a chart in pixels, however many columns the user chose."""
+_COLUMNS_FROM = ((2, 620), (3, 1_300), (4, 2_000))
+"""Columns, and from which width of the page, in pixels, they are used unless the user chose."""
 MOST_FITS = 500
 """Charts with an axis of their own that are remembered, the newest ones."""
 
@@ -87,6 +91,24 @@ class ChartPage(BaseModel):
         place = {name: n for n, name in enumerate(self.order)}
         known = iter(sorted((n for n in names if n in place), key=place.__getitem__))
         return [next(known) if name in place else name for name in names]
+
+
+def column_count(width: int, charts: int, wanted: int = 0) -> int:
+    """Columns of a page.
+
+    Args:
+        width: Its width in pixels.
+        charts: Charts to put side by side.
+        wanted: Columns that the user chose; 0: as many as fit.
+    """
+    if wanted:
+        return max(1, min(wanted, width // LEAST_WIDTH, MOST_COLUMNS))
+    fit = next((n for n, least in reversed(_COLUMNS_FROM) if width >= least), 1)
+    fit = max(1, min(fit, charts))
+    rows = -(-charts // fit)
+    return (
+        -(-charts // rows) if rows else 1
+    )  # rows as full as they can be: four charts are two and two
 
 
 def section_of(name: str) -> str:

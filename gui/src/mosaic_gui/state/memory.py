@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from mosaic_gui.state.agents import AgentKey, Mode, Way
+from mosaic_gui.state.chart_page import ChartPage
 from mosaic_gui.state.play_memory import PlayMemory
 
 MOST_STACKS = 8
@@ -46,6 +47,8 @@ class Memory(BaseModel):
     """Kinds of access, as `worker: need`, that are not asked for again."""
     plays: dict[str, PlayMemory] = Field(default_factory=dict)
     """Plays by environment, the newest last."""
+    charts: dict[str, ChartPage] = Field(default_factory=dict)
+    """Arrangement of the charts of each page: `run` for one run, `compare` for several."""
 
     def of(self, key: AgentKey) -> AgentMemory:
         """The memory of an agent; a new one where there is none."""

@@ -80,6 +80,11 @@ class ChartView(QObject):
         self.hidden = set() if self.hidden == others else others
         self.hidden_changed.emit()
 
+    def show_all(self) -> None:
+        """Show every curve."""
+        self.hidden.clear()
+        self.hidden_changed.emit()
+
     def set_axis(self, name: str, choice: AxisChoice) -> None:
         """Choose the vertical axis of a chart."""
         self.page.set_axis(name, choice)
@@ -93,19 +98,32 @@ class ChartView(QObject):
         self.axis_changed.emit("")
         self.remembered.emit()
 
-    def set_columns(self, columns: int) -> None:
-        """Choose the number of columns; 0: as many as fit."""
-        self.page.columns = columns
-        self._arrange()
+    def set_sizes(self, columns: int, row_height: int) -> None:
+        """Choose columns and height of the rows.
 
-    def set_row_height(self, height: int) -> None:
-        """Choose the height of the rows in pixels; 0: they share the page."""
-        self.page.row_height = height
+        Args:
+            columns: 0: as many as fit.
+            row_height: Pixels; 0: the rows share the page.
+        """
+        if (columns, row_height) != (self.page.columns, self.page.row_height):
+            self.page.columns, self.page.row_height = columns, row_height
+            self._arrange()
+
+    def reset_page(self) -> None:
+        """Go back to the order and the sizes of a new page; vertical axes stay."""
+        page = self.page
+        page.columns, page.row_height, page.order, page.folded = 0, 0, [], []
         self._arrange()
 
     def fold(self, section: str, *, is_folded: bool) -> None:
         """Fold or unfold a section."""
         self.page.fold(section, is_folded=is_folded)
+        self._arrange()
+
+    def fold_all(self, names: Sequence[str], *, is_folded: bool) -> None:
+        """Fold or unfold several sections."""
+        for name in names:
+            self.page.fold(name, is_folded=is_folded)
         self._arrange()
 
     def move_chart(self, name: str, before: str | None, shown: Sequence[str]) -> None:

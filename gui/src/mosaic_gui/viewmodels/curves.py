@@ -293,7 +293,9 @@ class CurveModel(QObject):
 
         seen = [f for i, f in self._followed() if self._group_of(i) not in self.view.hidden]
         curves = (self._curve(followed, name) for followed in seen)
-        return [values for one in curves if one for values in curve_lines.raw_between(one, low, high)]
+        return [
+            values for one in curves if one for values in curve_lines.raw_between(one, low, high)
+        ]
 
     def _group_of(self, run_id: str) -> str:
         """First run of the group that a run is drawn with."""

@@ -4,13 +4,13 @@ import math
 
 from PyQt6.QtCore import QPoint, QSize, Qt
 from PyQt6.QtGui import QResizeEvent, QShowEvent
-from PyQt6.QtWidgets import QHBoxLayout, QLabel, QSlider, QWidget
+from PyQt6.QtWidgets import QHBoxLayout, QSlider, QToolButton, QWidget
 
-from mosaic_gui.plots.curve_items import series_colour
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.settings import XAxis
-from mosaic_gui.theme.current import on_theme
+from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.curves import CurveModel
+from mosaic_gui.views.chart_layout_menu import ChartLayoutMenu
 from mosaic_gui.views.curve_picker import CurvePicker
 from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.text import button, label
@@ -54,10 +54,19 @@ class ChartBar(QWidget):
         self.follow = button(tr("Follow"), "segment", "charts.follow")
         self.follow.setCheckable(True)
         self.follow.setToolTip(
-            tr("Keep showing all points and the newest (F or a double click), until a chart is zoomed")
+            tr(
+                "Keep showing all points and the newest (F or a double click), until a chart is zoomed"
+            )
         )
         self.choose = button(tr("Curves"), "quiet", "charts.choose")
         self.choose.setAccessibleName(tr("Curves"))
+        self.layout_menu = QToolButton()
+        self.layout_menu.setObjectName("charts.layout")
+        self.layout_menu.setIcon(icon("columns", "muted"))
+        self.layout_menu.setToolTip(tr("Columns, height and sections of the charts"))
+        self.layout_menu.setAccessibleName(tr("Arrangement of the charts"))
+        self.layout_menu.setMenu(ChartLayoutMenu(self, model))
+        self.layout_menu.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
@@ -70,6 +79,7 @@ class ChartBar(QWidget):
         row.addWidget(self.log)
         row.addWidget(self.follow)
         row.addStretch(1)
+        row.addWidget(self.layout_menu)
         row.addWidget(self.choose)
         self._connect()
         self.refresh()
@@ -147,30 +157,3 @@ def factor_of(ticks: int) -> float:
 def ticks_of(factor: float) -> int:
     """Slider position of a smoothing factor."""
     return 0 if factor <= 0 else round(-math.log10(1 - min(factor, 0.999)) / 3 * _TICKS)
-
-
-class Legend(QLabel):
-    """One line of dots and names; hidden where there is one run only."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setObjectName("legend")
-        self.setTextFormat(Qt.TextFormat.RichText)
-        self.setWordWrap(True)
-        self.setProperty("kind", "muted")
-        self._runs: list[tuple[str, int]] = []
-        on_theme(self, lambda: self.show_runs(self._runs))
-
-    def show_runs(self, runs: list[tuple[str, int]]) -> None:
-        """Label and colour index of each run."""
-        self._runs = runs
-        dots = (
-            f"<span style='color:{series_colour(n)}; font-size:15px'>●</span>&nbsp;{_plain(name)}"
-            for name, n in runs
-        )
-        self.setText(" &nbsp;&nbsp; ".join(dots))
-        self.setVisible(bool(runs))
-
-
-def _plain(name: str) -> str:
-    return name.replace("&", "&amp;").replace("<", "&lt;").replace(" ", "&nbsp;")

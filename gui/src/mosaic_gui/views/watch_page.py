@@ -29,7 +29,7 @@ from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.badge import Badge
 from mosaic_gui.views.bases import VisibilityFrame
 from mosaic_gui.views.beliefs_panel import BeliefsPanel
-from mosaic_gui.views.chart_bar import ChartBar, Legend
+from mosaic_gui.views.chart_bar import ChartBar
 from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.details_panel import DetailsPanel
 from mosaic_gui.views.dock_area import DockArea
@@ -37,6 +37,7 @@ from mosaic_gui.views.external_links import ExternalLinks
 from mosaic_gui.views.failure_summary import FailureSummaryView
 from mosaic_gui.views.files_panel import FilesPanel
 from mosaic_gui.views.hardware_strip import HardwareStrip
+from mosaic_gui.views.legend import Legend
 from mosaic_gui.views.limits_popup import LimitsPopup
 from mosaic_gui.views.log_view import LogView
 from mosaic_gui.views.stage import StageView
@@ -93,7 +94,7 @@ class WatchPage(VisibilityFrame):
         self.machine = HardwareStrip("watch.machine", tr("What the run uses"))
         self._facts.addWidget(self.machine)
         self._fact_views: list[_Fact] = []
-        self.legend = Legend()
+        self.legend = Legend(model)
         self._charts_or_words = QStackedWidget()
         self._waiting = label("", "muted", wraps=True)
         self._to_list = button(tr("Show the runs"), "", "watch.choose")
@@ -248,7 +249,7 @@ class WatchPage(VisibilityFrame):
 
     def _show_charts(self) -> None:
         model, run = self._model, self._model.run
-        self.legend.show_runs(model.legend)
+        self.legend.refresh()
         self._charts_or_words.setCurrentIndex(0 if model.charts else 1)
         if run is None:
             words = tr("No run is watched. Choose one in the list.")
@@ -352,8 +353,10 @@ class WatchPage(VisibilityFrame):
         model.run_changed.connect(self.refresh)
         model.charts_changed.connect(self._show_charts)
         named_shortcut(self, "F", tr("Follow the newest points"), self.bar.follow.click)
-        for keys in ("Ctrl+Z", "Backspace"):
-            named_shortcut(self, keys, tr("Undo the zoom of the charts"), model.view.undo_zoom)
+        named_shortcut(self, "Ctrl+Z", tr("Undo the zoom of the charts"), model.view.undo_zoom)
+        named_shortcut(
+            self, "Backspace", "", model.view.undo_zoom
+        )  # one line in the palette is enough
         named_shortcut(self, "Ctrl+.", tr("Stop the run"), self.stop.click)
         self.stop.clicked.connect(lambda: self.stop_wanted.emit(model.run_id))
         self.copy.clicked.connect(lambda: self.copy_wanted.emit(model.run_id, ""))
