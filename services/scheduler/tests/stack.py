@@ -32,6 +32,8 @@ from mosaic_contracts.services import (
     RunRequest,
     SchedulerStatus,
     SecretRequest,
+    StoredAnswer,
+    StoredRequest,
     SubmitRequest,
 )
 from mosaic_contracts.states import RunState
@@ -41,9 +43,11 @@ from mosaic_scheduler.executors import proc
 from mosaic_scheduler.executors.protocol import RunProcess
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.testing import TestBroker
+from mosaic_servicekit.waiting import wait_up_to
 from tests import scheduler_process
 
 DEADLINE_S = 60.0
+_STORED_WAIT_S = 0.5
 SYNTHETIC = "synthetic.toml"
 """Manifest of the worker that every home has."""
 SPEC: dict[str, Any] = {
@@ -82,6 +86,7 @@ class SmallRecorder:
         """Bytes of each run in the store."""
         self.seen = 0
         """Stream sequence of the last message taken."""
+        self._taken = asyncio.Event()
         self.episode_limit = 1000
         """Events of one page of an episode."""
         self.fails = self.fails_config = False
@@ -113,6 +118,7 @@ class SmallRecorder:
             {
                 "committed": (CommittedRequest, self._committed),
                 "status": (None, self._status),
+                "stored": (StoredRequest, self._stored),
                 "prune": (RunRequest, self._prune),
                 "episode": (EpisodeRequest, self._episode),
                 "files": (StoredFilesRequest, self._files),
@@ -137,6 +143,8 @@ class SmallRecorder:
     async def _take(self, message: Msg) -> None:
         headers = message.headers or {}
         self.seen = message.metadata.sequence.stream
+        taken, self._taken = self._taken, asyncio.Event()
+        taken.set()
         data = message.data
         if headers.get(wire.ENCODING_HEADER) == wire.ENCODING_ZSTD:
             data = zstandard.decompress(data, max_output_size=2 * wire.MAX_BATCH_BYTES)
@@ -198,6 +206,11 @@ class SmallRecorder:
         return RecorderStatus(
             version="0", cursor=self.seen, stream_last=last, lag=last - self.seen, accepting=True
         )
+
+    async def _stored(self, request: StoredRequest) -> StoredAnswer:
+        if self.seen < request.stream_seq:
+            await wait_up_to(self._taken, _STORED_WAIT_S)
+        return StoredAnswer(cursor=self.seen)
 
     async def _files(self, request: StoredFilesRequest) -> StoredFiles:
         """Files that a test named; no other run announced any."""

@@ -45,13 +45,13 @@ Change = Callable[[Entries], None]
 
 
 def read_all(path: Path, folder: Path) -> dict[str, bytes]:
-    """Verify an archive, write its runs below a folder, and return what is there."""
+    """Write the runs of an archive below a folder, verify the rest of it, and return what is there."""
     folder.mkdir()
     with RunArchive(path) as archive:
-        archive.verify()
         for run in archive.runs:
             (folder / run.facts.run_id).mkdir()
             archive.extract(run.facts.run_id, folder / run.facts.run_id)
+        archive.verify([run.facts.run_id for run in archive.runs])
     return {
         found.relative_to(folder).as_posix(): found.read_bytes()
         for found in folder.rglob("*")

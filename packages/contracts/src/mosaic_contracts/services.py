@@ -346,6 +346,19 @@ class CommittedRequest(PeerModel):
     loss of the store, what is below it cannot come any more and stays a gap."""
 
 
+class StoredRequest(PeerModel):
+    """Asks the recorder to answer when a message of the stream is in the store, or after a moment."""
+
+    stream_seq: int
+
+
+class StoredAnswer(PeerModel):
+    """How far the recorder is."""
+
+    cursor: int
+    """Stream sequence of the last message in the store."""
+
+
 class Committed(PeerModel):
     """How far a run's sources are in the store. Also published on `subjects.committed(run_id)` after commits, at
     most four times a second for each run."""

@@ -48,6 +48,8 @@ from mosaic_contracts.services import (
     SchedulerStatus,
     SecretRequest,
     SetSecretRequest,
+    StoredAnswer,
+    StoredRequest,
     SubmitRequest,
     SweepOrder,
     SweepResumption,
@@ -182,6 +184,7 @@ STATUS = _scheduler("status", NoRequest, SchedulerStatus)
 
 RECORDER_COMMITTED = ServiceVerb("recorder", "committed", CommittedRequest, Committed)
 RECORDER_STATUS = ServiceVerb("recorder", "status", NoRequest, RecorderStatus)
+RECORDER_STORED = ServiceVerb("recorder", "stored", StoredRequest, StoredAnswer)
 RECORDER_PRUNE = ServiceVerb("recorder", "prune", RunRequest, Pruned, PRUNE_S)
 RECORDER_THIN = ServiceVerb("recorder", "thin", ThinRequest, ThinResult, THIN_S)
 RECORDER_SPACE = ServiceVerb("recorder", "space", NoRequest, RunSpaces, SPACE_S)
@@ -226,6 +229,6 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
     *(STORAGE, PLAN_PRUNE, PRUNE, UNDO_PRUNE, STORAGE_PROFILES),
     *(SECRETS, SET_SECRET, DELETE_SECRET, STATUS),
     *(RECORDER_COMMITTED, RECORDER_STATUS, RECORDER_PRUNE, RECORDER_EPISODE, RECORDER_FILES),
-    *(RECORDER_THIN, RECORDER_SPACE),
+    *(RECORDER_STORED, RECORDER_THIN, RECORDER_SPACE),
 )
 """All verbs."""

@@ -19,6 +19,7 @@ from mosaic_recorder.stream import BrokerStream, StreamState, read_start
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.errors import BrokerUnavailable
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.waiting import wait_up_to
 from mosaic_store import StoreError, StoreForeign, StoreReplaced, StoreWalRefused
 
 INTERVAL_S = 0.25
@@ -91,6 +92,8 @@ class Recorder:
         self._failures = 0
         self._cared_at = 0.0
         self._purged = 0
+        self._advanced = asyncio.Event()
+        """Set when the store is further; then another one takes its place."""
 
     async def open_store(self) -> None:
         """Open the store before anything else, so that a store that can never be used is reported at once.
@@ -129,6 +132,14 @@ class Recorder:
                 self._note(str(error), error)
             await self._pause()
         await self._finish()
+
+    async def wait_stored(self, stream_seq: int, timeout_s: float) -> int:
+        """Wait until the store has a message of the stream, or until the time is over. Return how far the store is."""
+        deadline = time.monotonic() + timeout_s
+        while self.condition.cursor < stream_seq:
+            if not await wait_up_to(self._advanced, max(0.0, deadline - time.monotonic())):
+                break
+        return self.condition.cursor
 
     async def _session(self) -> None:
         cursor = await self._store.open()
@@ -169,6 +180,7 @@ class Recorder:
                 self._failures = 0
                 self.condition.cursor = position
                 self.condition.stream_last = position + puller.pending
+                self._tell_advanced()
             await self._announce()
             if time.monotonic() - self._cared_at >= _CARE_INTERVAL_S:
                 await self._care(state, position)
@@ -220,6 +232,11 @@ class Recorder:
         """Report how far the store is. What the stream no longer holds is not waiting to be read."""
         self.condition.cursor = max(position, stream.first - 1)
         self.condition.stream_last = stream.last
+        self._tell_advanced()
+
+    def _tell_advanced(self) -> None:
+        advanced, self._advanced = self._advanced, asyncio.Event()
+        advanced.set()
 
     async def _wait_connected(self) -> bool:
         """Wait for the broker; False when asked to stop."""

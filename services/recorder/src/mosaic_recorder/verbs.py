@@ -10,6 +10,8 @@ from mosaic_contracts.services import (
     Pruned,
     RecorderStatus,
     RunRequest,
+    StoredAnswer,
+    StoredRequest,
 )
 from mosaic_contracts.store_upkeep import (
     RunSpaces,
@@ -28,6 +30,8 @@ from mosaic_servicekit.logging import get_log
 from mosaic_store import EpisodeNotStored, Reader, StoreError, StoreMissing
 
 SERVICE = "recorder"
+_STORED_WAIT_S = 1.0
+"""Longest wait before an answer: shorter than the time limit of a request."""
 
 
 class Verbs:
@@ -47,6 +51,7 @@ class Verbs:
             "committed": (CommittedRequest, self.committed),
             "episode": (EpisodeRequest, self.episode),
             "status": (None, self.status),
+            "stored": (StoredRequest, self.stored),
             "prune": (RunRequest, self.prune),
             "files": (StoredFilesRequest, self.files),
             "thin": (ThinRequest, self.thin),
@@ -83,6 +88,11 @@ class Verbs:
             request.limit,
             request.from_episode,
         )
+
+    async def stored(self, request: StoredRequest) -> StoredAnswer:
+        """Answer when a message of the stream is in the store, or after a second."""
+        cursor = await self._recorder.wait_stored(request.stream_seq, _STORED_WAIT_S)
+        return StoredAnswer(cursor=cursor)
 
     async def status(self) -> RecorderStatus:
         """How the recorder is."""

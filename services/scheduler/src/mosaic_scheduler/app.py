@@ -134,7 +134,7 @@ class SchedulerApp:
         announcer = RunAnnouncer(bus, views, events_due)
         self._publisher = EventPublisher(database, bus, announcer.announce, events_due)
         archived = ArchivedEvents(bus)
-        self._listener = RunListener(bus, heartbeats, self._publisher, archived, reconcile)
+        self._listener = RunListener(bus, heartbeats, self._publisher, reconcile)
         self._progress = ProgressAnnouncer(store, views, announcer, credentials, heartbeats)
         self._drain = TelemetryDrain(
             *(store, executor, bus, credentials, self._revocation, views, announcer),

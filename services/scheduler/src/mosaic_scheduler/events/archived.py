@@ -18,13 +18,17 @@ from mosaic_contracts import wire
 from mosaic_contracts.batch_file import FramedBatch, read_batches
 from mosaic_contracts.launch import OUTBOX_DIR
 from mosaic_contracts.problems import ProblemError
-from mosaic_contracts.services import CommittedRequest, NoRequest, RunRequest
+from mosaic_contracts.services import CommittedRequest, NoRequest, RunRequest, StoredRequest
 from mosaic_contracts.subjects import events as events_subject
-from mosaic_contracts.verbs import RECORDER_COMMITTED, RECORDER_PRUNE, RECORDER_STATUS
+from mosaic_contracts.verbs import (
+    RECORDER_COMMITTED,
+    RECORDER_PRUNE,
+    RECORDER_STATUS,
+    RECORDER_STORED,
+)
 from mosaic_contracts.wire import BatchHead
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
-from mosaic_servicekit.waiting import wait_up_to
 
 ARCHIVED_EVENTS = f"{OUTBOX_DIR}/archive.batches"
 """File in the folder of an imported run with its events (`mosaic_contracts.batch_file`), until they are stored."""
@@ -35,7 +39,6 @@ WINDOW_BYTES = 2**20
 little."""
 COMMIT_TIMEOUT_S = 20.0
 """Seconds without progress of the recorder after which the rest is sent later."""
-_LOOK_S = 0.5
 _PUBLISH_TIMEOUT_S = 5.0
 
 
@@ -51,12 +54,7 @@ class ArchivedEvents:
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
-        self._committed = asyncio.Event()
         self._sendings = count(1)
-
-    def note_committed(self) -> None:
-        """The recorder has stored something."""
-        self._committed.set()
 
     async def ship(
         self, run_id: str, nonce: str, folder: Path, is_kept: Callable[[], Awaitable[bool]]
@@ -148,15 +146,13 @@ class ArchivedEvents:
         position = -1
         async with asyncio.timeout(COMMIT_TIMEOUT_S) as limit:
             while True:
-                self._committed.clear()
-                status = await self._bus.call(RECORDER_STATUS, NoRequest())
-                if status.cursor >= stream_seq:
+                # it answers when that is so, or after a moment
+                answer = await self._bus.call(RECORDER_STORED, StoredRequest(stream_seq=stream_seq))
+                if answer.cursor >= stream_seq:
                     return
-                if status.cursor > position:
-                    position = status.cursor
+                if answer.cursor > position:
+                    position = answer.cursor
                     limit.reschedule(asyncio.get_running_loop().time() + COMMIT_TIMEOUT_S)
-                # a message may be lost: look all the same
-                await wait_up_to(self._committed, _LOOK_S)
 
     async def _has_all(self, run_id: str, expected: dict[tuple[int, str], _Expected]) -> bool:
         """Whether the store has every event, but for holes that the archive has too."""

@@ -9,7 +9,6 @@ from mosaic_contracts import subjects, wire
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import Committed, CommittedRequest, Heartbeat
-from mosaic_scheduler.events.archived import ArchivedEvents
 from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_servicekit.bus import Bus
@@ -27,14 +26,12 @@ class RunListener:
         bus: Bus,
         heartbeats: HeartbeatTracker,
         publisher: EventPublisher,
-        archived: ArchivedEvents,
         reconcile: asyncio.Event,
     ) -> None:
         """`reconcile`: set when a run's state may follow from what came."""
         self._bus = bus
         self._heartbeats = heartbeats
         self._publisher = publisher
-        self._archived = archived
         self._reconcile = reconcile
         bus.on_connected(lambda: heartbeats.on_connection(True))
 
@@ -81,7 +78,6 @@ class RunListener:
 
     async def _on_committed(self, message: Msg) -> None:
         committed = Committed.model_validate_json(message.data)
-        self._archived.note_committed()
         await self._publisher.on_committed(committed)
         for mark in committed.marks:
             if mark.source == wire.SOURCE_WORKER and self._heartbeats.note_events(

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Literal, NamedTuple, TypeVar
@@ -92,15 +92,21 @@ class RunArchive:
         batches = self._zip.size(run_entry(run_id, RUN_BATCHES))
         return batches + sum(file.bytes for file in run.facts.files)
 
-    def verify(self) -> None:
-        """Read everything and compare it with its digests. Blocks: call it in a thread.
+    def verify(self, extracted: Collection[str]) -> None:
+        """Read everything that was not read yet, and compare it with its digests. Blocks: call it in a thread.
+
+        Args:
+            extracted: runs for which `extract` was called. It compared their files and events.
 
         Raises:
             FileRefused: it was damaged or altered.
         """
+        read = {name for run_id in extracted for name in self._extracted(self._run(run_id).facts)}
         try:
-            for _ in self._zip.verify():
-                pass
+            for name in self._zip.sums:
+                if name not in read:
+                    for _ in self._zip.pieces(name):
+                        pass
         except SealedZipInvalid as error:
             raise _altered(str(error)) from error
 
@@ -116,16 +122,20 @@ class RunArchive:
             OSError: the disk refused.
         """
         run = self._run(run_id)
+        events = folder / ARCHIVED_EVENTS
         try:
-            for file in run.facts.files:
-                self._write(file_entry(run_id, file.path), folder / file.path)
-            events = folder / ARCHIVED_EVENTS
-            self._write(run_entry(run_id, RUN_BATCHES), events)
+            for entry, path in self._extracted(run.facts).items():
+                self._write(entry, folder / path)
             _require_events(events, run.facts)
         except SealedZipInvalid as error:
             raise _altered(str(error)) from error
         except BatchInvalid as error:
             raise _altered(f"the events of run {run_id} cannot be read ({error})") from error
+
+    def _extracted(self, facts: ArchivedRun) -> dict[str, str]:
+        """Entries that `extract` writes, with their paths in the run's folder."""
+        files = {file_entry(facts.run_id, file.path): file.path for file in facts.files}
+        return {**files, run_entry(facts.run_id, RUN_BATCHES): ARCHIVED_EVENTS}
 
     def _write(self, entry: str, target: Path) -> None:
         private_folder(target.parent)

@@ -97,7 +97,6 @@ class RunArchives:
         if wanted:
             needed = sum(archive.size(run.facts.run_id) for run in wanted)
             require_space(self._home, needed, self._reserve_bytes)
-            await asyncio.to_thread(archive.verify)
             fresh = [plan.run for plan in plans if plan.outcome is ImportOutcome.IMPORTED]
             await self._add_all(archive, fresh, order)
             for plan in plans:
@@ -182,7 +181,11 @@ class RunArchives:
     async def _add_all(
         self, archive: RunArchive, runs: list[FoundRun], order: ArchiveOrder
     ) -> None:
-        """Prepare all folders, then add the runs. After an error none of them stays that was not added."""
+        """Prepare all folders, compare the rest of the archive, then add the runs.
+
+        What is extracted is compared while it is copied. Nobody sees the folders before everything was compared. After
+        an error none of them stays that was not added.
+        """
         prepared: deque[tuple[FoundRun, ImportFolder]] = deque()
         try:
             for run in runs:
@@ -190,6 +193,7 @@ class RunArchives:
                 await asyncio.to_thread(place.prepare)
                 prepared.append((run, place))
                 await asyncio.to_thread(archive.extract, run.facts.run_id, place.run)
+            await asyncio.to_thread(archive.verify, [run.facts.run_id for run in runs])
             while prepared:
                 await self._add(*prepared.popleft(), order)
         finally:
