@@ -163,3 +163,30 @@ def test_an_archived_run_stays_in_the_list_and_comes_back(
     verified = stack.cli("replay", view.run_id, "--episode", "best", "--verify", timeout_s=240)
     assert verified.returncode == 0, verified.stdout + verified.stderr
     assert "here already" in stack.cli("import", str(target), timeout_s=180).stdout
+
+
+def test_a_thinned_run_shows_the_same_on_another_stack(
+    stack: StackUnderTest, elsewhere: StackUnderTest, tmp_path: Path
+) -> None:
+    """Steps that were removed on purpose are thinned steps there too, and no gaps; by run and by episode."""
+    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=3_072, record="replay", seed=5)
+    view = stack.wait_final(view.run_id, within_s=240)
+    whole, thinned = tmp_path / "whole.mosaic.zip", tmp_path / "thinned.mosaic.zip"
+    for target, more in ((whole, ["--remove"]), (thinned, [])):
+        done = stack.cli("archive", view.run_id, "-o", str(target), *more, timeout_s=180)
+        assert done.returncode == 0, done.stderr
+    there = stack.wait_final(view.run_id).summary
+    assert there is not None
+    assert there.thinned_steps > 0
+    done = elsewhere.cli("import", str(thinned), timeout_s=180)
+    assert done.returncode == 0, done.stderr
+    here = elsewhere.wait_final(view.run_id).summary
+    assert here is not None
+    assert (here.gaps, here.thinned_steps, here.thinned_by, here.steps) == (
+        *(0, there.thinned_steps, there.thinned_by, there.steps),
+    )
+    with stack.client() as one, elsewhere.client() as other:
+        assert one.episodes(view.run_id).episodes == other.episodes(view.run_id).episodes
+    shown = elsewhere.cli("replay", view.run_id, "--episode", "0", "--verify")
+    assert shown.returncode != 0
+    assert "removed to free space" in shown.stderr

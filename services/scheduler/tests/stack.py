@@ -37,7 +37,16 @@ from mosaic_contracts.services import (
     SubmitRequest,
 )
 from mosaic_contracts.states import RunState
-from mosaic_contracts.store_upkeep import RunSpace, RunSpaces, StoreSpace, ThinRequest, ThinResult
+from mosaic_contracts.store_upkeep import (
+    KnownThinning,
+    KnownThinningRequest,
+    KnownThinningResult,
+    RunSpace,
+    RunSpaces,
+    StoreSpace,
+    ThinRequest,
+    ThinResult,
+)
 from mosaic_contracts.stored_files import StoredFiles, StoredFilesRequest, StoredRunFiles
 from mosaic_scheduler.executors import proc
 from mosaic_scheduler.executors.protocol import RunProcess
@@ -82,6 +91,8 @@ class SmallRecorder:
         self.events: dict[str, list[dict[str, Any]]] = {}
         self.files: dict[str, StoredRunFiles] = {}
         """Files of runs, by run."""
+        self.known_thinned: dict[str, KnownThinning] = {}
+        """Steps that are known to have been thinned elsewhere, by run."""
         self.run_bytes = 100
         """Bytes of each run in the store."""
         self.seen = 0
@@ -124,6 +135,7 @@ class SmallRecorder:
                 "files": (StoredFilesRequest, self._files),
                 "space": (None, self._space),
                 "thin": (ThinRequest, self._thin),
+                "know_thinned": (KnownThinningRequest, self._know_thinned),
             },
         )
 
@@ -232,6 +244,11 @@ class SmallRecorder:
     async def _thin(self, request: ThinRequest) -> ThinResult:
         """There are no steps."""
         return ThinResult(run_id=request.run_id, done=True)
+
+    async def _know_thinned(self, request: KnownThinningRequest) -> KnownThinningResult:
+        """Keep what was said, by run."""
+        self.known_thinned[request.run_id] = request.thinning
+        return KnownThinningResult(run_id=request.run_id, noted=True)
 
     async def _prune(self, request: RunRequest) -> Pruned:
         self.events.pop(request.run_id, None)

@@ -31,6 +31,7 @@ from mosaic_contracts.run_archives import (
 )
 from mosaic_contracts.services import DeleteRequest, PatchRequest, RunRequest
 from mosaic_contracts.states import RunState
+from mosaic_contracts.store_upkeep import KnownThinning
 from mosaic_contracts.stored_files import StoredRunFiles
 
 pytestmark = [pytest.mark.broker, pytest.mark.shared_stack, pytest.mark.timeout(180)]
@@ -226,6 +227,20 @@ async def test_a_killed_import_is_all_or_nothing(stack: Stack, moment: str) -> N
     assert answer.runs[0].outcome in (ImportOutcome.IMPORTED, ImportOutcome.PRESENT)
     await wait_stored(stack, run_id)
     assert len([path for path in folder.rglob("*") if path.is_file()]) == 6
+
+
+async def test_steps_that_were_thinned_elsewhere_are_no_gaps(stack: Stack) -> None:
+    """The recorder gets their number when it has all that the archive has."""
+    run_id = "01ARZ3NDEKTSV4RRFFQ69G5FK0"
+    parts = own(run_id)
+    facts = json.loads(parts[run_entry(run_id, RUN_FACTS)])
+    facts["thinned"] = {"steps": 7, "rule": "storage profile small"}
+    parts[run_entry(run_id, RUN_FACTS)] = json.dumps(facts).encode()
+    await imported(stack, parts)
+    await wait_stored(stack, run_id)
+    known = KnownThinning(steps=7, rule="storage profile small")
+    assert stack.recorder.known_thinned[run_id] == known
+    assert list((stack.home / "runs" / run_id / "outbox").iterdir()) == []
 
 
 @pytest.mark.own_stack

@@ -9,6 +9,7 @@ from mosaic_contracts.compat import StrEnum
 from mosaic_contracts.exported import FileName
 from mosaic_contracts.ids import RunIdField
 from mosaic_contracts.models import PeerModel, UserModel
+from mosaic_contracts.store_upkeep import KnownThinning
 
 ARCHIVE_FORMAT: Literal["mosaic.archive"] = "mosaic.archive"
 
@@ -78,6 +79,8 @@ class ArchivedRun(PeerModel):
     """SHA-256 of the worker's locks of dependencies."""
     image: str | None = None
     """Digest of the image that the run used; None: it ran as processes."""
+    thinned: KnownThinning | None = None
+    """Steps that were removed from the store before; None: none were, or events are missing for other reasons too."""
     packages: dict[str, str] = Field(default_factory=dict)
     """Versions of packages that affected the run, as it recorded them."""
 

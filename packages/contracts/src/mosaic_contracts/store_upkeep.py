@@ -7,6 +7,7 @@ from pydantic import Field
 
 from mosaic_contracts.ids import RunIdField
 from mosaic_contracts.models import PeerModel
+from mosaic_contracts.wire import INTEGER_LIMIT
 
 RULE_LENGTH = 200
 """Maximum number of characters of the rule that a thinning names."""
@@ -42,6 +43,32 @@ class ThinResult(PeerModel):
     kept_steps: int = 0
     """Steps of the run that are stored now."""
     done: bool = False
+
+
+class KnownThinning(PeerModel):
+    """Steps of a run that another stack removed from its store before the run was archived."""
+
+    steps: Annotated[int, Field(ge=1, lt=INTEGER_LIMIT)]
+    """How many."""
+    rule: Annotated[str, Field(min_length=1, max_length=RULE_LENGTH)]
+    """What asked for it, as `ThinRequest.rule`."""
+
+
+class KnownThinningRequest(PeerModel):
+    """Asks the recorder to count the missing events of an imported run as thinned steps.
+
+    All events that the archive has are stored. Nothing changes unless exactly so many events are missing.
+    """
+
+    run_id: RunIdField
+    thinning: KnownThinning
+
+
+class KnownThinningResult(PeerModel):
+    """Whether the missing events of a run are counted as thinned steps now."""
+
+    run_id: str
+    noted: bool
 
 
 class RunSpace(PeerModel):

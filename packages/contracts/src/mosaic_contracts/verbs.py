@@ -68,13 +68,21 @@ from mosaic_contracts.storage_reports import (
     UndoOrder,
     UndoResult,
 )
-from mosaic_contracts.store_upkeep import RunSpaces, ThinRequest, ThinResult
+from mosaic_contracts.store_upkeep import (
+    KnownThinningRequest,
+    KnownThinningResult,
+    RunSpaces,
+    ThinRequest,
+    ThinResult,
+)
 from mosaic_contracts.stored_files import StoredFiles, StoredFilesRequest
 from mosaic_contracts.syncs import SyncPlan
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 
 QUICK_S = 2.0
 """Time limit in seconds for answers from memory or a database: a user who waits longer needs an error."""
+STORED_S = 10.0
+"""Time limit in seconds of a question that the recorder answers after a moment where nothing changes."""
 SLOW_S = 120.0
 """Time limit in seconds for verbs that may start a worker's interpreter, which imports torch from a cold disk."""
 PRUNE_S = 30.0
@@ -184,9 +192,12 @@ STATUS = _scheduler("status", NoRequest, SchedulerStatus)
 
 RECORDER_COMMITTED = ServiceVerb("recorder", "committed", CommittedRequest, Committed)
 RECORDER_STATUS = ServiceVerb("recorder", "status", NoRequest, RecorderStatus)
-RECORDER_STORED = ServiceVerb("recorder", "stored", StoredRequest, StoredAnswer)
+RECORDER_STORED = ServiceVerb("recorder", "stored", StoredRequest, StoredAnswer, STORED_S)
 RECORDER_PRUNE = ServiceVerb("recorder", "prune", RunRequest, Pruned, PRUNE_S)
 RECORDER_THIN = ServiceVerb("recorder", "thin", ThinRequest, ThinResult, THIN_S)
+RECORDER_KNOW_THINNED = ServiceVerb(
+    "recorder", "know_thinned", KnownThinningRequest, KnownThinningResult, PRUNE_S
+)
 RECORDER_SPACE = ServiceVerb("recorder", "space", NoRequest, RunSpaces, SPACE_S)
 RECORDER_EPISODE = ServiceVerb("recorder", "episode", EpisodeRequest, EpisodeEvents, EPISODE_S)
 RECORDER_FILES = ServiceVerb("recorder", "files", StoredFilesRequest, StoredFiles, REPORT_S)
@@ -229,6 +240,6 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
     *(STORAGE, PLAN_PRUNE, PRUNE, UNDO_PRUNE, STORAGE_PROFILES),
     *(SECRETS, SET_SECRET, DELETE_SECRET, STATUS),
     *(RECORDER_COMMITTED, RECORDER_STATUS, RECORDER_PRUNE, RECORDER_EPISODE, RECORDER_FILES),
-    *(RECORDER_STORED, RECORDER_THIN, RECORDER_SPACE),
+    *(RECORDER_STORED, RECORDER_THIN, RECORDER_KNOW_THINNED, RECORDER_SPACE),
 )
 """All verbs."""

@@ -15,6 +15,7 @@ from mosaic_store.database import Migration, lock_store, make_folder, open_for_w
 from mosaic_store.errors import StoreReplaced, StoreWriteFailed
 from mosaic_store.files import rebuild
 from mosaic_store.ingest import Ingest, Quarantined
+from mosaic_store.known_thinning import note_known_thinning
 from mosaic_store.marks import read_marks
 from mosaic_store.prune import PruneStep, prune_step
 from mosaic_store.space import read_space
@@ -163,6 +164,23 @@ class Writer:
         if self._free_pages() >= _PAGES_GIVEN_BACK:
             self.give_back_pages()
         return step
+
+    def note_known_thinning(self, run_id: str, steps: int, rule: str) -> bool:
+        """Count what is missing of an imported run as steps that another store had thinned.
+
+        Args:
+            run_id: a run all of whose events have come.
+            steps: how many were thinned there.
+            rule: what asked for it there.
+
+        Returns:
+            Whether that was done; not where another number of events is missing.
+
+        Raises:
+            StoreWriteFailed: everything is as it was.
+        """
+        with self._transaction():
+            return note_known_thinning(self._db, run_id, steps, rule, time.time_ns() // 1000)
 
     def checkpoint(self, truncate: bool = False) -> LogCheckpoint:
         """Copy the write-ahead log into the file as far as readers let it. It waits for nobody.

@@ -180,7 +180,7 @@ class Recorder:
                 self._failures = 0
                 self.condition.cursor = position
                 self.condition.stream_last = position + puller.pending
-                self._tell_advanced()
+                self._note_advanced()
             await self._announce()
             if time.monotonic() - self._cared_at >= _CARE_INTERVAL_S:
                 await self._care(state, position)
@@ -232,9 +232,9 @@ class Recorder:
         """Report how far the store is. What the stream no longer holds is not waiting to be read."""
         self.condition.cursor = max(position, stream.first - 1)
         self.condition.stream_last = stream.last
-        self._tell_advanced()
+        self._note_advanced()
 
-    def _tell_advanced(self) -> None:
+    def _note_advanced(self) -> None:
         advanced, self._advanced = self._advanced, asyncio.Event()
         advanced.set()
 

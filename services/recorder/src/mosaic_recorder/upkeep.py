@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from mosaic_contracts.store_upkeep import ThinRequest, WalCheckpoint
+from mosaic_contracts.store_upkeep import KnownThinning, ThinRequest, WalCheckpoint
 from mosaic_recorder.store_thread import StoreThread
 from mosaic_servicekit.logging import get_log
 from mosaic_store import LogCheckpoint, StoreError, ThinStep, Writer
@@ -60,6 +60,12 @@ class Upkeep:
             total = total.plus(step)
             if total.done or time.monotonic() >= end:
                 return total
+
+    async def note_known_thinning(self, run_id: str, thinning: KnownThinning) -> bool:
+        """Count what is missing of an imported run as thinned steps; whether that was done. Raises StoreError."""
+        return await self._step(
+            lambda writer: writer.note_known_thinning(run_id, thinning.steps, thinning.rule)
+        )
 
     async def run(self) -> None:
         """Look after log and file for ever."""

@@ -14,6 +14,8 @@ from mosaic_contracts.services import (
     StoredRequest,
 )
 from mosaic_contracts.store_upkeep import (
+    KnownThinningRequest,
+    KnownThinningResult,
     RunSpaces,
     StoreSpace,
     ThinRequest,
@@ -55,6 +57,7 @@ class Verbs:
             "prune": (RunRequest, self.prune),
             "files": (StoredFilesRequest, self.files),
             "thin": (ThinRequest, self.thin),
+            "know_thinned": (KnownThinningRequest, self.know_thinned),
             "space": (None, self.space),
         }
 
@@ -155,6 +158,18 @@ class Verbs:
             kept_steps=summary.steps - summary.thinned_steps,
             done=step.done,
         )
+
+    async def know_thinned(self, request: KnownThinningRequest) -> KnownThinningResult:
+        """Count what is missing of an imported run as thinned steps."""
+        thinning = request.thinning
+        try:
+            noted = await self._upkeep.note_known_thinning(request.run_id, thinning)
+        except StoreError as error:
+            raise _unavailable(error) from error
+        get_log().info(
+            "run.known_thinned", run_id=request.run_id, steps=thinning.steps, noted=noted
+        )
+        return KnownThinningResult(run_id=request.run_id, noted=noted)
 
     async def space(self) -> RunSpaces:
         """Room that runs take in the store."""

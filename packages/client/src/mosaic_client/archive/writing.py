@@ -45,6 +45,7 @@ from mosaic_contracts.run_archives import (
     LeftOutFile,
 )
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.store_upkeep import KnownThinning
 from mosaic_contracts.stored import BatchPage
 
 if TYPE_CHECKING:
@@ -179,6 +180,7 @@ class _RunWriter:
             worker_version=view.worker_version,
             worker_lock=view.worker_lock,
             image=view.image,
+            thinned=_thinned(view),
             packages=events.packages,
         )
         self._add(RUN_FACTS, facts)
@@ -292,6 +294,14 @@ class _RunWriter:
 
     def _add(self, name: str, model: BaseModel) -> None:
         self._archive.add(run_entry(self._run_id, name), _json(model))
+
+
+def _thinned(view: RunView) -> KnownThinning | None:
+    """Steps that were thinned; None where events are missing for other reasons too, which are not told apart."""
+    summary = view.summary
+    if summary is None or not summary.thinned_steps or summary.gaps:
+        return None
+    return KnownThinning(steps=summary.thinned_steps, rule=summary.thinned_by or "?")
 
 
 def _distinct(run_ids: Sequence[str]) -> list[str]:

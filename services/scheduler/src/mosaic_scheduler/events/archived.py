@@ -19,9 +19,11 @@ from mosaic_contracts.batch_file import FramedBatch, read_batches
 from mosaic_contracts.launch import OUTBOX_DIR
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.services import CommittedRequest, NoRequest, RunRequest, StoredRequest
+from mosaic_contracts.store_upkeep import KnownThinning, KnownThinningRequest
 from mosaic_contracts.subjects import events as events_subject
 from mosaic_contracts.verbs import (
     RECORDER_COMMITTED,
+    RECORDER_KNOW_THINNED,
     RECORDER_PRUNE,
     RECORDER_STATUS,
     RECORDER_STORED,
@@ -34,6 +36,8 @@ ARCHIVED_EVENTS = f"{OUTBOX_DIR}/archive.batches"
 """File in the folder of an imported run with its events (`mosaic_contracts.batch_file`), until they are stored."""
 REPLACES = f"{OUTBOX_DIR}/archive.replaces"
 """File next to it while the store still has an older, thinned copy of the run, which goes first."""
+THINNED = f"{OUTBOX_DIR}/archive.thinned.json"
+"""File next to it where steps had been thinned before the run was archived (`KnownThinning`)."""
 WINDOW_BYTES = 2**20
 """Bytes that are sent at once. Two windows are on their way at most, so that events of runs that live wait behind
 little."""
@@ -72,6 +76,8 @@ class ArchivedEvents:
             await self._remove_older(run_id, folder / REPLACES)
             sent = await self._send(run_id, f"{nonce}.archive{next(self._sendings)}", path, is_kept)
             done = sent is not None and await self._has_all(run_id, sent)
+            if done:
+                await self._note_thinned(run_id, folder / THINNED)
         except (ProblemError, NatsError, JetStreamError, TimeoutError) as error:
             # The stream is full, or broker or recorder went away: all of them pass.
             get_log().info("archive.waits", run_id=run_id, error=repr(error))
@@ -88,6 +94,17 @@ class ArchivedEvents:
         await self._wait_stored(status.stream_last)
         await self._bus.call(RECORDER_PRUNE, RunRequest(run_id=run_id))
         await asyncio.to_thread(mark.unlink)
+
+    async def _note_thinned(self, run_id: str, path: Path) -> None:
+        """Have missing steps counted as what they are."""
+        try:
+            data = await asyncio.to_thread(path.read_bytes)
+        except FileNotFoundError:
+            return
+        thinning = KnownThinning.model_validate_json(data)
+        request = KnownThinningRequest(run_id=run_id, thinning=thinning)
+        await self._bus.call(RECORDER_KNOW_THINNED, request)
+        await asyncio.to_thread(path.unlink)
 
     async def _send(
         self, run_id: str, nonce: str, path: Path, is_kept: Callable[[], Awaitable[bool]]

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeVar
 import zstandard
 from pydantic import BaseModel, ValidationError
 
-from mosaic_base.atomic import sync_folder
+from mosaic_base.atomic import replace_file, sync_folder
 from mosaic_base.sealed_zip import SealedZip, SealedZipInvalid, is_safe_name
 from mosaic_contracts.archive_words import (
     ARCHIVE_HEAD,
@@ -30,7 +30,7 @@ from mosaic_contracts.run_archives import ArchivedRun, ArchivedSource, ArchiveHe
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.wire import BatchHead, BatchInvalid, decode_batch
 from mosaic_scheduler.errors import FileRefused
-from mosaic_scheduler.events.archived import ARCHIVED_EVENTS
+from mosaic_scheduler.events.archived import ARCHIVED_EVENTS, THINNED
 from mosaic_servicekit.privacy import private_folder
 
 M = TypeVar("M", bound=BaseModel)
@@ -127,6 +127,9 @@ class RunArchive:
             for entry, path in self._extracted(run.facts).items():
                 self._write(entry, folder / path)
             _require_events(events, run.facts)
+            if run.facts.thinned is not None:
+                text = run.facts.thinned.model_dump_json()
+                replace_file(folder / THINNED, text, mode=0o600, durable=True)
         except SealedZipInvalid as error:
             raise _altered(str(error)) from error
         except BatchInvalid as error:

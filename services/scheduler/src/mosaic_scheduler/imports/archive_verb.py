@@ -25,7 +25,7 @@ from mosaic_contracts.verbs import RECORDER_SPACE
 from mosaic_scheduler import problem
 from mosaic_scheduler.errors import FileRefused
 from mosaic_scheduler.events.announcement import RunAnnouncer
-from mosaic_scheduler.events.archived import ARCHIVED_EVENTS, REPLACES, is_waiting
+from mosaic_scheduler.events.archived import ARCHIVED_EVENTS, REPLACES, THINNED, is_waiting
 from mosaic_scheduler.events.drain import TelemetryDrain
 from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.executors.run_folder import fault_words
@@ -261,6 +261,10 @@ def _put_back(source: Path, folder: Path, facts: ArchivedRun) -> None:
     private_folder(outbox)
     (folder / REPLACES).touch(mode=0o600)
     sync_folder(outbox)
+    if facts.thinned is None:
+        (folder / THINNED).unlink(missing_ok=True)
+    else:
+        (source / THINNED).replace(folder / THINNED)
     (source / ARCHIVED_EVENTS).replace(folder / ARCHIVED_EVENTS)
     sync_folder(outbox)
 
