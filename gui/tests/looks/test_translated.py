@@ -125,7 +125,9 @@ class Spoken:
 
     def english(self, root: QWidget | None = None) -> dict[str, str]:
         """Texts that are not translated, by where they are."""
-        data = strings_in(*self.reported)
+        watch = self.client.watch
+        names = [watch.label(run_id) for run_id in watch.ordered_ids]  # as on the command line
+        data = strings_in(*self.reported, names)
         shown = texts_of(root or self.client.window)
         return {f"{at}: {text}": rest for at, text in shown if (rest := untranslated(text, data))}
 

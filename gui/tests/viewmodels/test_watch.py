@@ -67,8 +67,8 @@ def test_runs_are_laid_over_each_other(store: Store) -> None:
     assert [(d.colour, d.last) for d in drawn] == [(0, 4.0), (1, 20.0)]
     assert model.extent(EPISODE_RETURN) == (10.0, 30.0)
     assert [label for label, _ in model.legend] == [
-        "ppo · CartPole-v1 · seed 1",
-        "ppo · CartPole-v1 · seed 2",
+        "ppo · seed 1",
+        "ppo · seed 2",
     ]
 
 
@@ -79,7 +79,7 @@ def test_equal_runs_are_distinguished_by_their_ids(store: Store) -> None:
     model.watch(run_id(0), [run_id(1)])
     model.set_grouping(False)
     assert [label for label, _ in model.legend] == [
-        f"ppo · CartPole-v1 · seed 1 · …{run_id(n)[-4:]}" for n in (0, 1)
+        f"ppo · {run_id(n)}" for n in (0, 1)
     ]
 
 
@@ -87,7 +87,7 @@ def test_seeds_are_drawn_as_one(store: Store) -> None:
     """Each seed lies faintly beneath their mean with its band; colour, label and crosshair are the group's."""
     model = WatchModel(store)
     model.watch(run_id(0), [run_id(1)])
-    assert model.legend == [("ppo · CartPole-v1 · 2 seeds", 0)]
+    assert model.legend == [("ppo · 2 seeds", 0)]
     first, second, mean = model.drawn(EPISODE_RETURN, 0, 100, 50)
     assert (first.is_faint, second.is_faint, mean.is_faint) == (True, True, False)
     assert {first.colour, second.colour, mean.colour} == {0}

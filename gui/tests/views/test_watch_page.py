@@ -19,6 +19,7 @@ from mosaic_gui.state.curves import EPISODE_RETURN
 from mosaic_gui.state.store import Store
 from mosaic_gui.theme.apply import current
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
+from mosaic_gui.viewmodels.differences import DifferencesModel
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.stage import StageModel
@@ -37,6 +38,7 @@ class Shown:
         self.store = Store()
         self.feed = LogFeed()
         self.model = WatchModel(self.store)
+        self.differences = DifferencesModel(self.store, self.model)
         self.page = WatchPage(
             self.model,
             self.feed,
@@ -44,6 +46,7 @@ class Shown:
             BeliefsModel(self.store, self.model),
             HardwareModel(),
             SyncModel(self.store),
+            self.differences,
         )
         self.page.resize(1100, 740)
         self.page.show()
@@ -381,15 +384,15 @@ def test_a_chart_can_be_saved(shown: Shown, tmp_path: Path) -> None:
     assert picture.height() > 3 * chart.height()
     drawing = (tmp_path / "a.svg").read_text()
     assert "<svg" in drawing
-    assert "ppo · CartPole-v1 · seed 1" in drawing
+    assert "ppo CartPole-v1 · seed 1" in drawing
     assert chart._more.isVisible()
     with pytest.raises(OSError, match="No such file"):
         write_chart(chart, shown.model, chart.name, "png", tmp_path / "nowhere" / "a.png")
     rows = (tmp_path / "a.csv").read_text().splitlines()
     assert rows == [
         "run,step,seconds,episode/return",
-        "ppo · CartPole-v1 · seed 1,10.0,101.0,1.0",
-        "ppo · CartPole-v1 · seed 1,20.0,102.0,5.0",
+        "ppo CartPole-v1 · seed 1,10.0,101.0,1.0",
+        "ppo CartPole-v1 · seed 1,20.0,102.0,5.0",
     ]
 
 

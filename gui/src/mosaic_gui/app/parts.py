@@ -16,6 +16,7 @@ from mosaic_gui.controllers.comparisons import ComparisonController
 from mosaic_gui.controllers.connection import ConnectionController
 from mosaic_gui.controllers.curve_refiner import CurveRefiner
 from mosaic_gui.controllers.dashboards import DashboardController
+from mosaic_gui.controllers.differences import DifferencesController
 from mosaic_gui.controllers.downloads import DownloadController
 from mosaic_gui.controllers.exports import ExportController
 from mosaic_gui.controllers.gamepad import GamepadController
@@ -48,6 +49,7 @@ from mosaic_gui.viewmodels.branches import BranchTreeModel
 from mosaic_gui.viewmodels.checkpoints import CheckpointsModel
 from mosaic_gui.viewmodels.comparison import ComparisonModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
+from mosaic_gui.viewmodels.differences import DifferencesModel
 from mosaic_gui.viewmodels.episodes import EpisodesModel
 from mosaic_gui.viewmodels.exports import ExportModel
 from mosaic_gui.viewmodels.frame_clock import FrameClock
@@ -122,6 +124,7 @@ class ClientParts(QObject):
         self.launch = LaunchModel(self, self.store)
         self.agents = AgentsModel(self.launch, self)
         self.watch = WatchModel(self.store, self)
+        self.differences = DifferencesModel(self.store, self.watch, self)
         self.stage = StageModel(self.store, self.watch, self)
         self.play = PlayModel(self.store, self.watch, self.stage, self)
         self.beliefs = BeliefsModel(self.store, self.watch, self)
@@ -148,6 +151,7 @@ class ClientParts(QObject):
         self.run_list = RunListController(self.store, self.table, self)
         self.launch_controller = LaunchController(self.launch, self)
         self.watch_controller = WatchController(self.watch, self.feed, self)
+        self.differences_controller = DifferencesController(self.differences, self)
         self.manifest_controller = ManifestController(self.watch, self)
         self.run_storage = RunStorageController(self.watch, self)
         self.beliefs_controller = BeliefsController(self.beliefs, self)
@@ -188,6 +192,7 @@ class ClientParts(QObject):
             self.run_list,
             self.launch_controller,
             self.watch_controller,
+            self.differences_controller,
             self.manifest_controller,
             self.run_storage,
             self.beliefs_controller,

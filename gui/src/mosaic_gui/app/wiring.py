@@ -158,7 +158,13 @@ class Wiring(QObject):
 
         parts = self._parts
         page = WatchPage(
-            parts.watch, parts.feed, parts.stage, parts.beliefs, parts.hardware, parts.sync
+            parts.watch,
+            parts.feed,
+            parts.stage,
+            parts.beliefs,
+            parts.hardware,
+            parts.sync,
+            parts.differences,
         )
         banner = ProfileBanner(parts.watch, parts.agents)
         banner.record_wanted.connect(self.navigator.record_more)
@@ -189,6 +195,8 @@ class Wiring(QObject):
         page.stage.replay_wanted.connect(lambda: self.navigator.replay_run(parts.watch.run_id))
         page.replay_wanted.connect(self.navigator.replay)
         page.pick_wanted.connect(self.navigator.replay_run)
+        page.look_wanted.connect(parts.watch_controller.look_at)
+        page.differences.shown.connect(parts.differences_controller.show)
         page.details.open_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
         page.links.open_wanted.connect(parts.open_page)
         page.links.tensorboard_wanted.connect(parts.dashboards.open)

@@ -53,6 +53,15 @@ class WatchController(Controller):
         self._read_tables()
         self._set_timers()
 
+    def look_at(self, run_id: str) -> None:
+        """Show figures, log and files of another one of the compared runs."""
+        if self.session is not None and run_id != self._model.run_id:
+            self._model.look_at(run_id)
+            self._feed.show_run(self._model.run_id)
+            self._read_log()
+            self._read_tables()
+            self._set_timers()
+
     def show_log(self, shown: bool) -> None:
         """Note whether the log is visible."""
         self._log_shown = shown

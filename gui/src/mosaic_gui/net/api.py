@@ -22,7 +22,7 @@ from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.frames import EnvironmentFrame, decode_frame, decode_page
 from mosaic_contracts.http_api import Operation
-from mosaic_contracts.runs import ArtifactRow, ReplayEntry
+from mosaic_contracts.runs import ArtifactRow, MetricName, ReplayEntry
 from mosaic_gui.net.backoff import retry_backoff
 from mosaic_gui.net.download import Download
 from mosaic_gui.net.location import StackLocation
@@ -205,6 +205,10 @@ class ApiClient(QObject):
         """RunPage with the runs of a group, the newest first."""
         query = {"group": group_id, "limit": str(MOST_OF_GROUP)}
         return self._send(http_api.RUNS, query=query)
+
+    def metrics(self, run_id: str) -> ApiReply:
+        """List of MetricName: the newest value of each metric."""
+        return self._send(http_api.METRICS, run_id, read=_read_metrics)
 
     def start_sweep(self, sweep: dict[str, Any]) -> ApiReply:
         """RunView of the new sweep. Sent again after a lost answer it is still one."""
@@ -498,6 +502,10 @@ def _read_bytes(data: bytes, _network_reply: QNetworkReply) -> bytes:
 
 def _read_replays(data: bytes, _network_reply: QNetworkReply) -> list[ReplayEntry]:
     return [ReplayEntry.model_validate(row) for row in json.loads(data)]
+
+
+def _read_metrics(data: bytes, _network_reply: QNetworkReply) -> list[MetricName]:
+    return [MetricName.model_validate(row) for row in json.loads(data)]
 
 
 def _read_frames(data: bytes, _network_reply: QNetworkReply) -> list[EnvironmentFrame]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from mosaic_contracts.run_names import distinct_names
 from mosaic_contracts.runs import RunView
 from mosaic_gui.state.chart_page import AxisChoice, ValueFit
 from mosaic_gui.state.language import tr, tr_n
@@ -111,6 +112,9 @@ class CurveModel(QObject):
         self._store = store
         self.run_id = ""
         self.overlaid: list[str] = []
+        self._order: list[str] = []
+        self._labels: tuple[object, dict[str, str]] = ((), {})
+        """Names of the runs, with and without their seeds, and what they were made of."""
         self.charts: list[str] = []
         self._chosen_by_user = False
         self.axis = XAxis.STEP
@@ -131,6 +135,7 @@ class CurveModel(QObject):
         """Draw a run, with others laid over it."""
         self.run_id = run_id
         self.overlaid = [other for other in overlaid if other != run_id][:MOST_OVERLAID]
+        self._order = [run_id, *self.overlaid]
         self.charts, self._chosen_by_user, self._names = [], False, []
         self._means.clear()
         self._whole = None
@@ -182,9 +187,14 @@ class CurveModel(QObject):
         return any(run.summary.is_sample for run in known if run and run.summary)
 
     @property
+    def ordered_ids(self) -> list[str]:
+        """Ids of all runs in the order in which they were opened, whichever of them is looked at."""
+        return [run_id for run_id in self._order if run_id]
+
+    @property
     def groups(self) -> list[list[str]]:
         """The runs as they are drawn: those of a group share a colour."""
-        ids = [self.run_id, *self.overlaid]
+        ids = self._order
         return seed_groups(ids, self._store.runs) if self.grouping else [[i] for i in ids]
 
     @property
@@ -312,18 +322,15 @@ class CurveModel(QObject):
         return rows
 
     def label(self, run_id: str) -> str:
-        """A run's name in a legend: what distinguishes it from the others, or its id."""
-        title = self._title(run_id)
-        others = [one for one in (self.run_id, *self.overlaid) if one != run_id]
-        is_shared = any(self._title(one) == title for one in others)
-        return f"{title} · …{run_id[-4:]}" if is_shared else title
+        """A run's name in a legend: what sets it apart from the others, or its id."""
+        return self._names_of_runs().get(run_id, run_id[:10])
 
     def group_label(self, group: Sequence[str]) -> str:
         """A group's name: what its runs share, and how many they are."""
         run = self._store.runs.get(group[0])
         if run is None or len(group) == 1:
             return self.label(group[0])
-        title = f"{run.spec.algorithm} · {run.spec.environment}"
+        title = self._names_of_runs().get(group_name(group[0]), run.spec.algorithm)
         known = (self._store.runs.get(run_id) for run_id in group)
         seeds = {one.spec.seed for one in known if one is not None}
         n = len(group)
@@ -419,16 +426,21 @@ class CurveModel(QObject):
         place, mean = float(band.x[at]), float(band.mean[at])
         return [Reading(self.group_label(group), colour, place, mean, spread)]
 
-    def _title(self, run_id: str) -> str:
-        run = self._store.runs.get(run_id)
-        if run is None:
-            return run_id[:10]
-        seed = tr("seed {seed}", seed=run.spec.seed)
-        return f"{run.spec.algorithm} · {run.spec.environment} · {seed}"
+    def _names_of_runs(self) -> dict[str, str]:
+        """A name for each run by its id, and one without its seed."""
+        runs = [self._store.runs[i] for i in self._order if i in self._store.runs]
+        key = [(run.run_id, run.name, run.tags) for run in runs]
+        if self._labels[0] != key:
+            ids = [run.run_id for run in runs]
+            names = dict(zip(ids, distinct_names(runs), strict=True))
+            without = distinct_names(runs, seeds=False)
+            groups = {group_name(i): name for i, name in zip(ids, without, strict=True)}
+            self._labels = (key, names | groups)
+        return self._labels[1]
 
     def _followed(self) -> list[tuple[str, Followed]]:
         known = self._store.followed
-        return [(i, known[i]) for i in (self.run_id, *self.overlaid) if i in known]
+        return [(i, known[i]) for i in self._order if i in known]
 
     def _pass_label(self, run_id: str, number: int, count: int) -> str:
         label = self.label(run_id)
@@ -473,6 +485,11 @@ def _is_double(name: str, chosen: Sequence[str]) -> bool:
     return any(
         word in name.lower() and any(word in c for c in chosen) for word in ("return", "length")
     )
+
+
+def group_name(run_id: str) -> str:
+    """Key of the name of a run's group."""
+    return f"/{run_id}"
 
 
 def seed_groups(run_ids: Sequence[str], runs: Mapping[str, RunView]) -> list[list[str]]:

@@ -11,11 +11,12 @@ from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.storage_reports import RunStorage
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import run_row, wording
+from mosaic_gui.state.comparison_words import comparison_title, differing_words
 from mosaic_gui.state.episode_list import EpisodeAddress, can_replay
 from mosaic_gui.state.episodes import episode_ends, episode_facts
 from mosaic_gui.state.external_links import ExternalLink, tensorboard, tracker
 from mosaic_gui.state.failure_summary import FailureSummary, failure_summary
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.lineage import Lineage, lineage_of
 from mosaic_gui.state.run_details import details, use_rows
 from mosaic_gui.state.run_files import shown_files
@@ -32,6 +33,8 @@ class WatchModel(CurveModel):
     run_replaced = pyqtSignal()
     """Another run is watched."""
     run_changed = pyqtSignal()
+    compared_changed = pyqtSignal()
+    """Other runs are shown together, or one of them has another name."""
     family_changed = pyqtSignal()
     storage_changed = pyqtSignal()
     """What the run has on the disk was read."""
@@ -52,6 +55,8 @@ class WatchModel(CurveModel):
         """What the run has on the disk; None: it was not read yet."""
         self._workers: list[WorkerEntry] = []
         self._is_tensorboard_starting = False
+        self.too_many = 0
+        """Number of runs that were to be compared, where only the first ones are; 0: all are."""
         self.details = RowsModel((tr("Argument"), tr("Value")), parent=self)
 
     @property
@@ -146,16 +151,32 @@ class WatchModel(CurveModel):
     def watch(self, run_id: str, overlaid: Sequence[str] = ()) -> None:
         """Show a run, with others laid over it."""
         self.show_runs(run_id, overlaid)
+        wanted = len({run_id, *overlaid})
+        self.too_many = wanted if wanted > len(self.ordered_ids) else 0
+        self._forget_run()
+        self.run_replaced.emit()
+        self.compared_changed.emit()
+        self._look_for_names()
+        self.charts_changed.emit()
+        self.names_changed.emit()
+        self._fill_details()
+
+    def look_at(self, run_id: str) -> None:
+        """Show figures, log, files and details of another one of the compared runs; the curves stay."""
+        if run_id == self.run_id or run_id not in self.ordered_ids:
+            return
+        self.run_id, self.overlaid = run_id, [i for i in self.ordered_ids if i != run_id]
+        self._forget_run()
+        self.run_replaced.emit()
+        self._fill_details()
+
+    def _forget_run(self) -> None:
+        """Empty the tables about the run that was looked at."""
         self._episode_rows = []
         for rows in (self.episodes, self.details):
             rows.replace([])
         self.files.take("", [])
         self._links, self.storage = [], None
-        self.run_replaced.emit()
-        self._look_for_names()
-        self.charts_changed.emit()
-        self.names_changed.emit()
-        self._fill_details()
 
     def consume(self, changes: Changes) -> None:
         """Take the changes of one tick."""
@@ -166,6 +187,8 @@ class WatchModel(CurveModel):
             self._fill_episodes()
         if changes.removed or any(self._is_relative(run_id) for run_id in changes.runs):
             self.family_changed.emit()
+        if self.overlaid and shown & (changes.runs | changes.removed):
+            self.compared_changed.emit()
         if shown & changes.events:
             self._fill_details()
             self.links_changed.emit()
@@ -220,13 +243,41 @@ class WatchModel(CurveModel):
 
     @property
     def title(self) -> str:
-        """What the run is called."""
+        """What the run, or the runs that are compared, are called."""
+        if runs := self.compared:
+            return comparison_title(runs)
         return run_row.title(self.run) if self.run else self.run_id
 
     @property
     def subtitle(self) -> str:
-        """Words that distinguish the run from others of its title."""
+        """Words that distinguish the run from others of its title; of a comparison what its runs differ in."""
+        if runs := self.compared:
+            words = [tr_n("{n} run", "{n} runs", len(runs)), differing_words(runs), self.left_out]
+            return " · ".join(word for word in words if word)
         return run_row.subtitle(self.run) if self.run else ""
+
+    @property
+    def compared(self) -> list[RunView]:
+        """The runs that are shown together; empty where it is one."""
+        known = [self._store.runs[i] for i in self.ordered_ids if i in self._store.runs]
+        return known if len(known) > 1 else []
+
+    @property
+    def left_out(self) -> str:
+        """How many runs were to be compared, where they are too many."""
+        if not self.too_many:
+            return ""
+        return tr(
+            "the first {n} of {total}",
+            n=wording.count(len(self.ordered_ids)),
+            total=wording.count(self.too_many),
+        )
+
+    @property
+    def choices(self) -> list[tuple[str, str, int]]:
+        """Id, name and colour of each run that is compared."""
+        colours = {i: n for n, group in enumerate(self.groups) for i in group}
+        return [(run.run_id, self.label(run.run_id), colours[run.run_id]) for run in self.compared]
 
     @property
     def badge(self) -> tuple[str, str]:

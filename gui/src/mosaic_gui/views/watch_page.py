@@ -20,6 +20,7 @@ from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import mono_font
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
+from mosaic_gui.viewmodels.differences import DifferencesModel
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.rows import RowsModel
@@ -32,6 +33,7 @@ from mosaic_gui.views.beliefs_panel import BeliefsPanel
 from mosaic_gui.views.chart_bar import ChartBar
 from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.details_panel import DetailsPanel
+from mosaic_gui.views.differences_panel import DifferencesPanel
 from mosaic_gui.views.dock_area import DockArea
 from mosaic_gui.views.external_links import ExternalLinks
 from mosaic_gui.views.failure_summary import FailureSummaryView
@@ -40,6 +42,7 @@ from mosaic_gui.views.hardware_strip import HardwareStrip
 from mosaic_gui.views.legend import Legend
 from mosaic_gui.views.limits_popup import LimitsPopup
 from mosaic_gui.views.log_view import LogView
+from mosaic_gui.views.run_chooser import RunChooser
 from mosaic_gui.views.stage import StageView
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
@@ -55,6 +58,8 @@ class WatchPage(VisibilityFrame):
     back_wanted = pyqtSignal()
     replay_wanted = pyqtSignal(object)
     """EpisodeAddress that is to be replayed."""
+    look_wanted = pyqtSignal(str)
+    """Another one of the compared runs is to be looked at."""
     pick_wanted = pyqtSignal(str, str)
     """Run id, and which of its episodes is to be replayed; empty: they are listed."""
 
@@ -66,6 +71,7 @@ class WatchPage(VisibilityFrame):
         beliefs: BeliefsModel,
         hardware: HardwareModel,
         sync: SyncModel,
+        differences: DifferencesModel,
     ) -> None:
         super().__init__()
         self.setObjectName("page.watch")
@@ -89,6 +95,11 @@ class WatchPage(VisibilityFrame):
         self.beliefs.hide()
         self.log = LogView(feed)
         self.tabs, self.views = QTabWidget(), QTabWidget()
+        self._differences = differences
+        self.differences = DifferencesPanel(differences)
+        self.differences.setParent(self)  # it has no tab yet
+        self.differences.hide()
+        self.chooser = RunChooser(model)
         self._facts = QHBoxLayout()
         self._facts.addStretch(1)
         self.machine = HardwareStrip("watch.machine", tr("What the run uses"))
@@ -103,7 +114,10 @@ class WatchPage(VisibilityFrame):
         layout.setContentsMargins(20, 14, 20, 14)
         layout.setSpacing(10)
         layout.addLayout(self._head())
-        layout.addLayout(self._facts)
+        figures = QHBoxLayout()
+        figures.addWidget(self.chooser)
+        figures.addLayout(self._facts, 1)
+        layout.addLayout(figures)
         layout.addWidget(self.card)
         layout.addWidget(self._body(), 1)
         self._connect()
@@ -158,8 +172,17 @@ class WatchPage(VisibilityFrame):
         self._title.setText(model.title)
         self._subtitle.set_whole(model.subtitle)
         self._title.setToolTip(model.run.name if model.run else "")
+        self.chooser.refresh()
         self.badge.set_state(*model.badge)
-        self.badge.setVisible(run is not None)
+        is_compared = bool(model.compared)
+        self.badge.setVisible(run is not None and not is_compared)
+        name = model.label(model.run_id) if is_compared else ""
+        self.copy.setToolTip(tr("Clone and edit {run}", run=name) if name else "")
+        self.stop.setToolTip(
+            tr("Stop {run} at the next safe point and save a checkpoint (Ctrl+.)", run=name)
+            if name
+            else tr("Stop at the next safe point and save a checkpoint (Ctrl+.)")
+        )
         self.links.setVisible(run is not None)
         self.copy.setVisible(run is not None)
         self._to_list.setVisible(run is None)
@@ -277,7 +300,6 @@ class WatchPage(VisibilityFrame):
         back.clicked.connect(self.back_wanted)
         self.copy.setIcon(icon("copy", "text"))
         self.stop.setIcon(icon("stop", "bad"))
-        self.stop.setToolTip(tr("Stop at the next safe point and save a checkpoint (Ctrl+.)"))
         row = QHBoxLayout()
         row.setSpacing(10)
         row.addWidget(back)
@@ -367,8 +389,11 @@ class WatchPage(VisibilityFrame):
         self.charts.chart_removed.connect(lambda name: model.set_chart(name, False))
         self.charts.limits_wanted.connect(self._ask_limits)
         self._beliefs.offered_changed.connect(self._show_beliefs)
+        self._differences.changed.connect(self._show_differences)
+        self.chooser.chosen.connect(self.look_wanted)
         self._hardware.changed.connect(self._show_machine)
         self._show_beliefs()
+        self._show_differences()
         model.episodes.modelReset.connect(self._show_tabs)
         model.files.modelReset.connect(self._show_tabs)
         self._show_tabs()
@@ -383,12 +408,19 @@ class WatchPage(VisibilityFrame):
 
     def _show_beliefs(self) -> None:
         """Show the tab of beliefs while the run has some."""
-        at = self.views.indexOf(self.beliefs)
-        if self._beliefs.is_offered and at < 0:
-            self.views.addTab(self.beliefs, tr("Beliefs"))
-        elif not self._beliefs.is_offered and at >= 0:
+        self._offer_view(self.beliefs, tr("Beliefs"), self._beliefs.is_offered)
+
+    def _show_differences(self) -> None:
+        """Show the tab of differences while runs are compared."""
+        self._offer_view(self.differences, tr("Differences"), self._differences.is_offered)
+
+    def _offer_view(self, page: QWidget, title: str, is_offered: bool) -> None:
+        at = self.views.indexOf(page)
+        if is_offered and at < 0:
+            self.views.addTab(page, title)
+        elif not is_offered and at >= 0:
             self.views.removeTab(at)
-            self.beliefs.hide()
+            page.hide()
 
     def _show_tabs(self) -> None:
         self._show_tab(self.episodes, self._model.episodes)
