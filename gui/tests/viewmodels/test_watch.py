@@ -78,9 +78,7 @@ def test_equal_runs_are_distinguished_by_their_ids(store: Store) -> None:
     model = WatchModel(store)
     model.watch(run_id(0), [run_id(1)])
     model.set_grouping(False)
-    assert [label for label, _ in model.legend] == [
-        f"ppo · {run_id(n)}" for n in (0, 1)
-    ]
+    assert [label for label, _ in model.legend] == [f"ppo · {run_id(n)}" for n in (0, 1)]
 
 
 def test_seeds_are_drawn_as_one(store: Store) -> None:

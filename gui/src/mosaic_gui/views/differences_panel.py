@@ -1,7 +1,7 @@
 """What the compared runs differ in, as a table: a column for each run, properties in sections that fold."""
 
 from PyQt6.QtCore import QModelIndex, QSize, Qt
-from PyQt6.QtGui import QColor, QFont, QGuiApplication, QKeySequence
+from PyQt6.QtGui import QColor, QFont, QGuiApplication
 from PyQt6.QtWidgets import (
     QAbstractItemView,
     QFrame,
