@@ -39,6 +39,7 @@ from mosaic_workerkit.errors import (
     SweepUnsupported,
     SyncUnsupported,
 )
+from mosaic_workerkit.git_state import worker_git_state
 from mosaic_workerkit.masking import SecretMask, read_secrets
 from mosaic_workerkit.spaces import Space
 from mosaic_workerkit.surroundings import surroundings_of
@@ -90,6 +91,7 @@ class TrainContext:
             "replay_every": self.spec.replay_every,
             "total_steps": total_steps,
             "surroundings": surroundings_of(self.spec),
+            **worker_git_state(),
         }
         self.telemetry.config({**config, **more})
 

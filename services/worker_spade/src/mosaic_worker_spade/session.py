@@ -17,6 +17,7 @@ from mosaic_worker_spade.recording import LearningRecorder
 from mosaic_worker_spade.request import RunDraft
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.errors import RunRefused
+from mosaic_workerkit.git_state import worker_git_state
 from mosaic_workerkit.pace import Pace
 from mosaic_workerkit.surroundings import surroundings_of
 
@@ -91,6 +92,7 @@ class LearningSession:
             "table_digest": self.world.digest,
             "packages": installed_packages(),
             "surroundings": surroundings_of(spec),
+            **worker_git_state(),
             "loop": draft.reported_loop,
             "record": spec.record.value,
             "sampling": vars(draft.sampling),

@@ -17,6 +17,7 @@ from mosaic_contracts.worker import (
     WorkerDescription,
 )
 from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.git_state import git_state
 from mosaic_workerkit.own_files import DELETED
 from mosaic_workerkit.pipe.child import STDOUT, Child, Ending
 from mosaic_workerkit.pipe.errors import ProgramNotStarted, ProgramRefused
@@ -109,6 +110,7 @@ class PipeWorker:
         program = self._program(spec)
         argv, directory = self._launch(program, spec, context.run_dir, _run_id())
         config = _config(spec, argv, program.values(spec), program.total_steps(spec))
+        config |= git_state(self._here)
         self.ending = run_program(context, argv, Path(directory), config)
         _leave_as(self.ending)
 
@@ -178,6 +180,7 @@ class BareProgram:
         """As `PipeWorker.train`."""
         spec = context.spec
         config = _config(spec, self._argv, dict(spec.parameters), spec.steps)
+        config |= git_state(self._directory)
         self.ending = run_program(context, self._argv, self._directory, config)
         _leave_as(self.ending)
 

@@ -24,6 +24,7 @@ from mosaic_worker_cleanrl.plan.video import CAPTURE
 from mosaic_worker_cleanrl.schema.document import TENSORBOARD
 from mosaic_workerkit.control import StopFlag, StopForced
 from mosaic_workerkit.errors import RunRefused
+from mosaic_workerkit.git_state import worker_git_state
 from mosaic_workerkit.surroundings import surroundings_of
 from mosaic_workerkit.telemetry import Telemetry
 
@@ -183,6 +184,7 @@ def _config(spec: RunSpec, plan: ScriptPlan, tensorboard: Path | None) -> dict[s
         "checkpoint_every_steps": plan.checkpoint_every_steps,
         "threads": spec.cpus,
         "surroundings": surroundings_of(spec),
+        **worker_git_state(),
         **warm_start_facts(plan),
     }
 
