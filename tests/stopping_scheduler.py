@@ -26,6 +26,8 @@ PLACES = (
 )
 """Between two steps that a kill may separate: of `mosaic_scheduler.retention.removals`, or of its trash. `in`: between
 two files."""
+PLACES_OF_DELETION = ("in folder", "after folder", "before forget", "after forget")
+"""Between two steps of the deletion of a run. `in`: when one of its files is gone."""
 _STOP_AT, _STOPPED_AT = "stop_at", "stopped_at"
 
 
@@ -80,6 +82,31 @@ def _stopping(place: str, work: Callable[..., Any], calls: int = 1) -> Callable[
     return stops
 
 
+def _stopping_folder(work: Callable[[Path], int]) -> Callable[[Path], int]:
+    """Delete a folder, and come to places when one of its files is gone, and when all are."""
+
+    def stops(path: Path) -> int:
+        first = next((each for each in sorted(path.rglob("*")) if each.is_file()), None)
+        if first is not None:
+            first.unlink()
+        _come_to("in folder")
+        freed = work(path)
+        _come_to("after folder")
+        return freed
+
+    return stops
+
+
+def _stopping_around(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+    def stops(*args: Any) -> Any:
+        _come_to(f"before {name}")
+        result = work(*args)
+        _come_to(f"after {name}")
+        return result
+
+    return stops
+
+
 def _main() -> int:
     # The environment of these tests has no scheduler: only the program that this file becomes can import it.
     removals = import_module("mosaic_scheduler.retention.removals")
@@ -92,6 +119,9 @@ def _main() -> int:
         whole = f"_{name}"
         setattr(janitor, whole, _stopping(f"after {name}", getattr(janitor, whole)))
         setattr(trash, name, _stopping(f"in {name}", getattr(trash, name), calls=2))
+    purge = import_module("mosaic_scheduler.reconcile.purge")
+    setattr(purge, "_delete_folder", _stopping_folder(purge._delete_folder))  # noqa: B010 - a module of type Any
+    setattr(purge, "_forget", _stopping_around("forget", purge._forget))  # noqa: B010
     return int(import_module("mosaic_scheduler.__main__").main())
 
 

@@ -1,15 +1,17 @@
 """kill -9 of the scheduler at every step of retention: manifest, checkpoint registry and disk agree afterwards."""
 
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from stack_under_test import VENVS, StackUnderTest, kill9, link_environments, until
-from stopping_scheduler import PLACES, has_stopped, python_for, stop_at
+from stopping_scheduler import PLACES, PLACES_OF_DELETION, has_stopped, python_for, stop_at
 
-from mosaic_client import Client, MosaicProblem, StackUnreachable
+from mosaic_client import Client, MosaicProblem, RunUnknown, StackUnreachable
 from mosaic_contracts.checkpoint_words import CheckpointState
 from mosaic_contracts.runs import RunView
 
@@ -114,6 +116,47 @@ def test_files_registry_and_manifest_agree_wherever_it_is_killed(
         killed_at(stack, place, empty)
         agree(stack, view, LAST)
         assert trash(stack) == before
+
+
+@pytest.mark.parametrize("place", PLACES_OF_DELETION)
+def test_a_deletion_is_completed_wherever_it_is_killed(stack: StackUnderTest, place: str) -> None:
+    """Nothing of the run is left: no folder, no events, no files in the trash, no row in a list."""
+    view = stack.submit(
+        "writes", "synthetic", "Synthetic-v0", steps=600, parameters={"rate": 0, "save_every": 100}
+    )
+    stack.wait_final(view.run_id)
+    before = trash(stack)
+    ask_again(stack, lambda client: client.prune(run_ids=[view.run_id]).left == 0)
+    assert trash(stack) - before
+
+    def delete() -> None:
+        ask_again(stack, lambda client: is_gone(client, view.run_id))
+
+    killed_at(stack, place, delete)
+    assert not stack.run_dir(view.run_id).exists()
+    until(lambda: trash(stack) == before, "its files in the trash are deleted", 60)
+    with stack.client() as client:
+        assert view.run_id not in {run.run_id for run in client.each_run()}
+        assert view.run_id not in {run.run_id for run in client.each_run(deleted=True)}
+        assert view.run_id not in {run.run_id for run in client.storage(limit=5000).runs}
+    assert events_of(stack, view.run_id) == 0
+
+
+def is_gone(client: Client, run_id: str) -> bool:
+    """Whether a run is deleted; asks for it."""
+    try:
+        client.delete(run_id, now=True)
+    except RunUnknown:
+        return True
+    return False
+
+
+def events_of(stack: StackUnderTest, run_id: str) -> int:
+    """Rows of a run in the store."""
+    path = stack.home / "db" / "telemetry.sqlite3"
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
+        found = store.execute("SELECT count(*) FROM run WHERE run_id = ?", (run_id,)).fetchone()
+    return int(found[0])
 
 
 def killed_at(stack: StackUnderTest, place: str, work: Callable[[], None]) -> None:

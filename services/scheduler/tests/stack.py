@@ -93,6 +93,8 @@ class SmallRecorder:
         """Files of runs, by run."""
         self.known_thinned: dict[str, KnownThinning] = {}
         """Steps that are known to have been thinned elsewhere, by run."""
+        self.pruned: list[str] = []
+        """Runs whose events were deleted, in order."""
         self.run_bytes = 100
         """Bytes of each run in the store."""
         self.seen = 0
@@ -251,6 +253,7 @@ class SmallRecorder:
         return KnownThinningResult(run_id=request.run_id, noted=True)
 
     async def _prune(self, request: RunRequest) -> Pruned:
+        self.pruned.append(request.run_id)
         self.events.pop(request.run_id, None)
         self._marks = {key: n for key, n in self._marks.items() if key[0] != request.run_id}
         return Pruned(run_id=request.run_id, freed_bytes=100)

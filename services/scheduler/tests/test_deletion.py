@@ -1,12 +1,11 @@
 """Deletion of runs: what it frees, and what speaks against it."""
 
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.stack import Stack
+from tests.stack import Stack, until
 
 from mosaic_contracts.deletion import DeletionReport
 from mosaic_contracts.problems import ProblemCode, ProblemError
@@ -147,14 +146,21 @@ async def test_a_run_that_others_need_stays(stack: Stack) -> None:
 async def test_a_killed_deletion_is_completed(stack: Stack) -> None:
     """The folder goes first; a scheduler that is killed then leaves a run that the next one deletes."""
     run = await _ended(stack)
-    await stack.recorder.close()  # nobody deletes its events
-    await stack.ask("delete", DeleteRequest(run_id=run.run_id, now=True))
     folder = stack.home / "runs" / run.run_id
-    await stack.wait(run.run_id, lambda r: r.deleted_at is not None)
-    assert (await _report(stack, run.run_id)).state == "going"
+    assert folder.is_dir()
+    pruned = len(stack.recorder.pruned)
+    await stack.recorder.close()  # nobody deletes its events
+
+    async def is_deleted() -> bool:
+        return not folder.exists()
+
+    await stack.ask("delete", DeleteRequest(run_id=run.run_id, now=True))
+    await until(is_deleted)
     await stack.kill_scheduler()
-    shutil.rmtree(folder, ignore_errors=True)
-    await stack.recorder.open()
     await stack.start_scheduler()
+    assert (await _report(stack, run.run_id)).state == "going"
+    with pytest.raises(ProblemError):  # no restoration of what is half gone
+        await stack.ask("restore", RunRequest(run_id=run.run_id))
+    await stack.recorder.open()
     await _gone(stack, run.run_id)
-    assert not folder.exists()
+    assert stack.recorder.pruned[pruned:] == [run.run_id]

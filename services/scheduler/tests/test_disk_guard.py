@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import signal
 import subprocess
@@ -14,11 +15,16 @@ from tests.homes import make_home
 from tests.records import NOW, make_record, make_report
 from tests.stack import Stack, until
 
+from mosaic_contracts.deletion import DeletionReport
+from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord, StoredSpec
+from mosaic_contracts.services import DeleteRequest, PatchRequest, RunRequest
 from mosaic_contracts.spec import RestartPolicy
+from mosaic_contracts.stack import SPARE_FILE
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_contracts.storage_words import VolumeLevel
 from mosaic_scheduler.disk.level import SpaceLimits, next_level
+from mosaic_scheduler.disk.spare import PORTION_BYTES, SPARE_BYTES, SpareSpace
 from mosaic_scheduler.disk.volume import VolumeUse, look_at_volumes
 from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptStatus
 from mosaic_scheduler.reconcile.decision import EndRun, Facts, Restart, decide
@@ -167,11 +173,10 @@ class Ballast:
                 os.posix_fallocate(file.fileno(), taken, size - taken)
 
     def fill(self) -> None:
-        """Take every byte."""
-        self.leave(4 * MIB)
+        """Take every byte, also what was freed since."""
         with self._path.open("ab", buffering=0) as file, contextlib.suppress(OSError):
             while True:
-                file.write(bytes(4096))
+                file.write(bytes(65536))
 
     def remove(self) -> None:
         """Give all of it back."""
@@ -185,6 +190,23 @@ async def level_of(stack: Stack, level: VolumeLevel) -> None:
         return (await stack.status()).volumes[0].level is level
 
     await until(has_level)
+
+
+async def takes_no_change(stack: Stack, run_id: str, ballast: Ballast) -> None:
+    """Wait until the scheduler's database is full: what its log has room for is still written."""
+
+    notes = itertools.count()
+
+    async def is_refused() -> bool:
+        ballast.fill()
+        note = f"{next(notes)}".ljust(5000, "x")
+        try:
+            await stack.ask("patch", PatchRequest(run_id=run_id, patch={"note": note}))
+        except ProblemError as error:
+            return error.problem.status == 503
+        return False
+
+    await until(is_refused)
 
 
 async def waits_for_space(stack: Stack, run_id: str, attempt: int = 1) -> RunRecord:
@@ -296,13 +318,91 @@ async def test_a_users_stop_takes_the_place_of_the_disks(small_stack: Stack) -> 
 @pytest.mark.timeout(180)
 async def test_a_disk_without_a_free_byte_ends_no_service(small_stack: Stack) -> None:
     """Neither database nor log can be written: the scheduler goes on, and with space again the run gets its end."""
-    run = await saving(small_stack)
+    run = await saving(small_stack, parameters={**SAVES, "hang": True}, grace_s=600.0)
+    log = small_stack.home / "scheduler.log"
     ballast = Ballast(small_stack)
     ballast.fill()
     await level_of(small_stack, CRITICAL)
-    await asyncio.sleep(3 * TICK_S)  # nothing announces that every loop has failed once
+    await takes_no_change(small_stack, run.run_id, ballast)
+    small_stack.end_runs()
+    # Its end cannot be logged, and is recorded if it fits into what the database has: nothing announces either.
+    await asyncio.sleep(3 * TICK_S)
+    await takes_no_change(small_stack, run.run_id, ballast)
     ballast.remove()
     ended = await small_stack.wait_end(run.run_id)
-    assert ended.end is not None
-    assert ended.state in (RunState.INTERRUPTED, RunState.FAILED)
+    assert ended.state in (RunState.CRASHED, RunState.INTERRUPTED)
     assert await small_stack.kill_scheduler(signal.SIGTERM) == 0
+    words = log.read_text()
+    assert "log.lost" in words or "database.unavailable" in words
+
+
+@pytest.mark.broker
+@pytest.mark.timeout(180)
+async def test_a_run_is_deleted_on_a_disk_without_a_free_byte(small_stack: Stack) -> None:
+    """The spare file is shortened for it; when there is space, the file is whole again."""
+    run = await small_stack.submit(parameters={"events": 200, "save_every": 100})
+    await small_stack.wait(run.run_id, lambda r: r.state.is_final and not r.telemetry_pending)
+    spare = small_stack.home / SPARE_FILE
+    await is_whole(spare)
+    ballast = Ballast(small_stack)
+    ballast.fill()
+    await level_of(small_stack, CRITICAL)
+    await takes_no_change(small_stack, run.run_id, ballast)
+    assert spare.stat().st_size == SPARE_BYTES  # nothing but a deletion takes it
+    await small_stack.ask("delete", DeleteRequest(run_id=run.run_id, now=True))
+
+    async def is_gone() -> bool:
+        request = RunRequest(run_id=run.run_id)
+        answer = await small_stack.bus.request("scheduler", "deletion", request, DeletionReport)
+        return answer.state == "gone"
+
+    await until(is_gone)
+    assert not (small_stack.home / "runs" / run.run_id).exists()
+    assert spare.stat().st_size == SPARE_BYTES - PORTION_BYTES
+    ballast.remove()
+    await is_whole(spare)
+
+
+async def is_whole(spare: Path) -> None:
+    """Wait until the spare file has all of its bytes, on the disk."""
+
+    def is_large() -> bool:
+        return spare.exists() and spare.stat().st_blocks * 512 >= SPARE_BYTES
+
+    async def has_all() -> bool:
+        return is_large()
+
+    await until(has_all)
+
+
+def test_spare_space_is_given_up_in_portions_and_only_when_full(small_disk: Path) -> None:
+    """With enough free nothing is given up, and no more than there is."""
+    path = small_disk / "spare"
+    spare = SpareSpace(path)
+    spare.release()  # there is none yet
+    spare.fill()
+    spare.release()
+    assert path.stat().st_size == SPARE_BYTES
+    left = []
+    for number in range(SPARE_BYTES // PORTION_BYTES + 1):
+        with (
+            (small_disk / f"ballast-{number}").open("wb", buffering=0) as file,
+            contextlib.suppress(OSError),
+        ):
+            while True:
+                file.write(bytes(4096))
+        spare.release()
+        left.append(path.stat().st_size)
+    assert left == [SPARE_BYTES - PORTION_BYTES * n for n in (1, 2, 3, 4)] + [0]
+    with pytest.raises(OSError, match="No space"):
+        spare.fill()
+
+
+def test_spare_space_is_no_link_to_elsewhere(tmp_path: Path) -> None:
+    """A file that the user put there stays what it is."""
+    target = tmp_path / "target"
+    target.write_bytes(b"mine")
+    (tmp_path / "spare").symlink_to(target)
+    with pytest.raises(OSError, match="symbolic"):
+        SpareSpace(tmp_path / "spare").fill()
+    assert target.read_bytes() == b"mine"

@@ -24,6 +24,7 @@ from mosaic_contracts.store_upkeep import RunSpace, RunSpaces, StoreSpace, ThinR
 from mosaic_contracts.stored_files import StoredFiles, StoredFilesRequest, StoredRunFiles
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.disk.level import SpaceLimits
+from mosaic_scheduler.disk.spare import SpareSpace
 from mosaic_scheduler.disk.watch import VolumeWatch
 from mosaic_scheduler.reconcile import purge
 from mosaic_scheduler.retention import janitor, orphans, removals
@@ -138,6 +139,7 @@ class Parts:
             self.due,
             self.short,
             self.trash_due,
+            SpareSpace(self.home / "db" / "spare"),
         )
 
     async def add_run(

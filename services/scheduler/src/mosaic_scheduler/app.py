@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mosaic_contracts.stack import BROKER_DIR, RUNS_DIR, SCHEDULER_DB, TELEMETRY_DB
+from mosaic_contracts.stack import BROKER_DIR, RUNS_DIR, SCHEDULER_DB, SPARE_FILE, TELEMETRY_DB
 from mosaic_scheduler.admission.admission import Admission
 from mosaic_scheduler.admission.context import ContextSource
 from mosaic_scheduler.admission.copies import RunCopies
@@ -32,6 +32,7 @@ from mosaic_scheduler.credentials.renewal import CredentialRenewal
 from mosaic_scheduler.credentials.revocation import CredentialRevocation
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.disk.level import SpaceLimits
+from mosaic_scheduler.disk.spare import SpareSpace
 from mosaic_scheduler.disk.volume import VolumeUse
 from mosaic_scheduler.disk.watch import VolumeWatch
 from mosaic_scheduler.errors import DatabaseUnavailable, EngineUnavailable
@@ -109,7 +110,8 @@ class SchedulerApp:
         executor, workers, asker = _engine_of(settings)
         self._executor = executor
         executor.on_change(reconcile.set)
-        self._volumes = _volume_watch(settings)
+        spare = SpareSpace(home / SPARE_FILE)
+        self._volumes = _volume_watch(settings, spare)
         store = RunStore(database)
         heartbeats = HeartbeatTracker()
         views = RunViews(heartbeats)
@@ -193,6 +195,7 @@ class SchedulerApp:
             reported,
             self._volumes.short,
             trash_due,
+            spare,
         )
         self._volumes.on_change(reported.set)
         self._purge = RunPurge(database, bus, home, executor, self._publisher, trash_due)
@@ -236,7 +239,9 @@ class SchedulerApp:
             profiles,
         )
         changes = RunChanges(store, views, announcer, profiles)
-        deletion = RunDeletion(database, store, views, announcer, self._purge, executor, bus)
+        deletion = RunDeletion(
+            *(database, store, views, announcer, self._purge, executor, bus, spare)
+        )
         groups = RunGroups(store, admission, durations, settings.cores)
         topics = (
             queries,
@@ -342,7 +347,7 @@ def _engine_of(
     return docker, ImageWorker, ImageAsker(engine)
 
 
-def _volume_watch(settings: SchedulerSettings) -> VolumeWatch:
+def _volume_watch(settings: SchedulerSettings, spare: SpareSpace) -> VolumeWatch:
     home = settings.home
     places = {
         VolumeUse.HOME: home,
@@ -354,7 +359,7 @@ def _volume_watch(settings: SchedulerSettings) -> VolumeWatch:
         # A container has its temporary files in memory, and its environment in its image.
         places[VolumeUse.TEMPORARY] = Path(tempfile.gettempdir())
         places[VolumeUse.ENVIRONMENTS] = settings.venvs_folder
-    return VolumeWatch(places, SpaceLimits(settings.low_bytes, settings.critical_bytes))
+    return VolumeWatch(places, SpaceLimits(settings.low_bytes, settings.critical_bytes), spare)
 
 
 def _machine_watch(

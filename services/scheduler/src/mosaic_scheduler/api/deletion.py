@@ -16,6 +16,7 @@ from mosaic_contracts.stored_files import StoredFilesRequest
 from mosaic_contracts.verbs import RECORDER_FILES, RECORDER_SPACE
 from mosaic_scheduler import problem
 from mosaic_scheduler.database import Database
+from mosaic_scheduler.disk.spare import SpareSpace
 from mosaic_scheduler.events.announcement import RunAnnouncer
 from mosaic_scheduler.executors.protocol import AttemptRef, Executor
 from mosaic_scheduler.reconcile.folder_size import bytes_by_kind
@@ -49,6 +50,7 @@ class RunDeletion:
         purge: RunPurge,
         executor: Executor,
         bus: Bus,
+        spare: SpareSpace,
     ) -> None:
         self._database = database
         self._store = store
@@ -57,6 +59,7 @@ class RunDeletion:
         self._purge = purge
         self._executor = executor
         self._bus = bus
+        self._spare = spare
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
@@ -69,6 +72,7 @@ class RunDeletion:
     async def delete(self, request: DeleteRequest) -> RunRecord:
         """Archive an ended run for a day or, with `now`, delete it. Again: only `now` changes something."""
         work = partial(_archive, now=request.now, force=request.force)
+        await asyncio.to_thread(self._spare.release)
         changed = await self._change(request.run_id, work)
         self._purge.wake()
         return changed
@@ -78,6 +82,7 @@ class RunDeletion:
         # Newest first: a run needs older ones only, and one that is archived needs nothing.
         newest_first = sorted(run_ids, reverse=True)
         work = partial(_archive, now=now, force=force)
+        await asyncio.to_thread(self._spare.release)
         for changed in await self._store.work_all(newest_first, work):
             await self._announcer.announce(changed)
         self._purge.wake()

@@ -7,6 +7,7 @@ from pathlib import Path
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.storage_words import VolumeLevel
 from mosaic_scheduler.disk.level import SpaceLimits
+from mosaic_scheduler.disk.spare import SpareSpace
 from mosaic_scheduler.disk.volume import Volume, VolumeUse, look_at_volumes
 from mosaic_servicekit.logging import get_log
 
@@ -20,8 +21,16 @@ be deleted."""
 class VolumeWatch:
     """Knows the level of each volume; wakes those who depend on it when one changes."""
 
-    def __init__(self, places: Mapping[VolumeUse, Path], limits: SpaceLimits) -> None:
+    def __init__(
+        self,
+        places: Mapping[VolumeUse, Path],
+        limits: SpaceLimits,
+        spare: SpareSpace | None = None,
+    ) -> None:
+        """`spare`: is filled while its volume is neither low nor critical."""
         self._places = places
+        self._spare = spare
+        self._spare_fault = ""
         self._limits = limits
         self._volumes: list[Volume] = []
         self._listeners: list[Callable[[], None]] = []
@@ -56,6 +65,7 @@ class VolumeWatch:
             self.short.set()
         else:
             self.short.clear()
+        await asyncio.to_thread(self._fill_spare)
         changed = [v for v in now if v.level is not before.get(v.device, VolumeLevel.OK)]
         for volume in changed:
             get_log().warning(
@@ -68,6 +78,19 @@ class VolumeWatch:
         if changed:
             for listener in self._listeners:
                 listener()
+
+    def _fill_spare(self) -> None:
+        if self._spare is None:
+            return
+        try:
+            device = self._spare.device
+            if any(v.device == device and v.level is VolumeLevel.OK for v in self._volumes):
+                self._spare.fill()
+            self._spare_fault = ""
+        except OSError as error:
+            if self._spare_fault != str(error):  # once, not twice a second
+                self._spare_fault = str(error)
+                get_log().warning("disk.spare_not_filled", error=str(error))
 
     def waiting_reason(self, kind: RunKind) -> str | None:
         """Why a run of this kind may not start now; None: it may."""

@@ -18,6 +18,7 @@ from mosaic_contracts.store_upkeep import RULE_LENGTH, ThinRequest
 from mosaic_contracts.verbs import RECORDER_THIN
 from mosaic_scheduler import problem
 from mosaic_scheduler.database import Database
+from mosaic_scheduler.disk.spare import SpareSpace
 from mosaic_scheduler.retention import removals
 from mosaic_scheduler.retention.look import Look, Looks
 from mosaic_scheduler.retention.open_files import is_locked, may_move, open_paths
@@ -105,6 +106,7 @@ class Janitor:
         due: asyncio.Event,
         short: asyncio.Event,
         trash_due: asyncio.Event,
+        spare: SpareSpace,
     ) -> None:
         """Take what it works with.
 
@@ -119,6 +121,7 @@ class Janitor:
             due: set when a run has ended and its files are listed, and when a disk has another level.
             short: set while a disk is nearly full. Then nothing rests in the trash.
             trash_due: set when a run is gone whose files are in the trash.
+            spare: gives up space for notes on a full disk.
         """
         self._home = home
         self._runs = home / RUNS_DIR
@@ -134,6 +137,7 @@ class Janitor:
         self._turn = asyncio.Lock()
         self._ready = asyncio.Event()
         self._trash_due = trash_due
+        self._spare = spare
         self._complained = ""
 
     async def run(self) -> None:
@@ -246,6 +250,9 @@ class Janitor:
     ) -> int:
         """Delete files whose grace time is over at `now`; returns their bytes."""
         freed = 0
+        due = await self._database.call(removals.next_expiry)
+        if due is not None and due <= now:
+            await asyncio.to_thread(self._spare.release)
         while True:
             rows = await self._database.call(removals.begin_end, now, FILES_AT_ONCE, run_ids)
             if not rows:
@@ -316,6 +323,8 @@ class Janitor:
         result.kept += kept
         run = look.runs[run_id]
         folders = look.emptied_folders(run_id, wanted)
+        if wanted:
+            await asyncio.to_thread(self._spare.release)
         rows, changed = await self._database.call(
             removals.note, run_id, run.profile, look.newest, [*wanted, *folders]
         )
