@@ -245,6 +245,7 @@ LINES_OF_VERBS = [
     ("reproduce", "last", "--with", EVIL), ("tensorboard", "last", "--no-open"), ("tensorboard", EVIL),
     ("disk", "--stack-only"), ("disk", "last"), ("disk", "--trash"), ("disk", EVIL), ("gc",), ("gc", "--dry-run"),
     ("disk", "--profiles"), ("gc", "--undo"), ("gc", "--run", EVIL), ("pin", "last"), ("pin", EVIL), ("unpin", "last"),
+    ("profile", "last"), ("profile", EVIL), ("profile", "last", EVIL), ("pin", "last", "--checkpoint", EVIL),
     ("wandb", "status", "last"), ("wandb", "sync", "last"), ("wandb", "sync", EVIL), ("sweep", EVIL),
     ("archive", EVIL), ("archive", "last", "-o", EVIL), ("import", EVIL),
 ]  # fmt: skip

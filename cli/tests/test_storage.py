@@ -306,7 +306,62 @@ def test_runs_are_pinned_and_unpinned(
     answers[f"PATCH {OF_RUN}"] = RUN | {"pinned": pinned}
     code, out, err = mosaic(verb, "last")
     assert (code, out, RUN_ID in err) == (0, "", True)
-    assert answers.last("PATCH").body == {"pinned": pinned}
+    expected: dict[str, Any] = {"pinned": pinned}
+    assert answers.last("PATCH").body == expected | ({} if pinned else {"pinned_files": []})
+
+
+@pytest.mark.parametrize(
+    ("verb", "name", "known", "sent"),
+    [
+        ("pin", "200", [], ["checkpoints/200.pt"]),
+        ("pin", "best", ["a"], ["a", "checkpoints/100.pt"]),
+        ("pin", "last", ["a"], ["a", "checkpoints/200.pt"]),
+        ("unpin", "checkpoints/200.pt", ["a", "checkpoints/200.pt"], ["a"]),
+        ("unpin", "a", ["a"], []),
+    ],
+)
+def test_a_checkpoint_is_pinned_by_itself(
+    mosaic: Mosaic, answers: Answers, verb: str, name: str, known: list[str], sent: list[str]
+) -> None:
+    """By path, name or step; `best` and `last` are those of now. The file of a pin may be gone."""
+    rows = [
+        {"path": f"checkpoints/{step}.pt", "step": step, "mean_return_20": 1.0 / step}
+        for step in (100, 200)
+    ]
+    kinds = {"kind": "checkpoint", "bytes": 5}
+    whose = {"run_id": RUN_ID, "worker": "w", "algorithm": "a", "environment": "e", "bytes": 5}
+    answers[f"{OF_RUN}/artifacts"] = [
+        kinds | {"path": row["path"], "step": row["step"]} for row in rows
+    ]
+    answers["/api/v1/checkpoints"] = {"checkpoints": [whose | row for row in rows]}
+    answers[OF_RUN] = RUN | {"pinned_files": known}
+    answers[f"PATCH {OF_RUN}"] = RUN | {"pinned_files": sent}
+    code, _, err = mosaic(verb, RUN_ID, "--checkpoint", name)
+    assert (code, RUN_ID in err) == (0, True)
+    assert answers.last("PATCH").body == {"pinned_files": sent}
+
+
+def test_a_checkpoint_is_of_one_run(mosaic: Mosaic, answers: Answers) -> None:
+    """Nothing is changed otherwise, nor when there is no such checkpoint."""
+    code, _, err = mosaic("pin", "last", "last", "--checkpoint", "best")
+    assert (code, "is for one run" in err) == (2, True)
+    answers["/api/v1/checkpoints"] = {"checkpoints": []}
+    code, _, err = mosaic("pin", "last", "--checkpoint", "best")
+    assert (code, "no best checkpoint" in err) == (4, True)
+    assert not [one for one in answers.asked if one.method == "PATCH"]
+
+
+def test_the_profile_of_a_run_is_shown_and_changed(mosaic: Mosaic, answers: Answers) -> None:
+    """`--default` gives it none."""
+    assert mosaic("profile", "last")[:2] == (0, "the default profile\n")
+    answers[f"PATCH {OF_RUN}"] = RUN | {"storage_profile": "lean"}
+    code, out, err = mosaic("profile", "last", "lean")
+    assert (code, out, "has the storage profile lean" in err) == (0, "", True)
+    assert answers.last("PATCH").body == {"storage_profile": "lean"}
+    answers[f"PATCH {OF_RUN}"] = RUN
+    assert "has the default storage profile" in mosaic("profile", "last", "--default")[2]
+    assert answers.last("PATCH").body == {"storage_profile": None}
+    assert mosaic("profile", "last", "lean", "--default")[0] == 2
 
 
 def test_the_profiles_of_the_guide_are_valid() -> None:

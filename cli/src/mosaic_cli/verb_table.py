@@ -110,6 +110,7 @@ ENTRIES = (
     _entry(CHANGE, "restore", "change"),
     _entry(CHANGE, "pin", "storage"),
     _entry(CHANGE, "unpin", "storage"),
+    _entry(CHANGE, "profile", "storage"),
     _entry(CHANGE, "gc", "storage"),
     _entry(CHANGE, "archive"),
     Entry(Verb("import", "archive", "import_file"), CHANGE),

@@ -254,22 +254,29 @@ WORDS: dict[str, Words] = {
         endless=True,
     ),
     "restore": Words(
-        "Restore deleted runs, or a deleted group by its id. `./mosaic ps --deleted` lists runs.",
+        "Restore deleted runs, or a deleted group by its id, the beginning of it, or its name.",
         options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
         arguments=("run",),
         endless=True,
     ),
     "pin": Words(
-        "Pin runs: nothing of them is removed, whatever their storage profile says.",
+        "Pin runs or groups: nothing of them is removed, whatever their storage profile says.",
         options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
+        repeated=kinds("--checkpoint=any -c=any "),
         arguments=("run",),
         endless=True,
     ),
     "unpin": Words(
-        "Unpin runs: their storage profile applies again.",
+        "Unpin runs or groups, with their checkpoints: their storage profile applies again.",
         options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
+        repeated=kinds("--checkpoint=any -c=any "),
         arguments=("run",),
         endless=True,
+    ),
+    "profile": Words(
+        "Show or change the storage profile of a run or a group. `./mosaic disk --profiles` lists profiles.",
+        options=kinds("--default --json --url=any --token-file=any --ca-file=any --help -h "),
+        arguments=("run", "any"),
     ),
     "gc": Words(
         "Remove what the storage profiles do not keep of ended runs. Files rest in the trash first.",

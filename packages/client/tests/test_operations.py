@@ -102,6 +102,7 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
     ),
     (lambda c: c.undo_prune(items=[4]), "POST", "/api/v1/storage/undo", {"items": [4]}, {"files": 1}),
     (lambda c: c.storage_profiles(), "GET", "/api/v1/storage/profiles", None, PROFILES),
+    (lambda c: c.patch(RUN_ID, pinned_files=["a"]), "PATCH", RUN, {"pinned_files": ["a"]}, VIEW),
     (lambda c: c.move(RUN_ID, hold=False), "PATCH", f"{RUN}/queue", {"hold": False}, VIEW),
     (lambda c: c.move(RUN_ID, before=RUN_ID), "PATCH", f"{RUN}/queue", {"before": RUN_ID}, VIEW),
     (

@@ -252,3 +252,15 @@ async def test_a_run_that_still_ships_is_silenced_first(stack: Stack) -> None:
     await stack.recorder.open()
     await gone_for_good(stack, run.run_id)
     assert stack.processes(run.run_id) == []
+
+
+async def test_the_storage_profile_is_changed_and_taken_away(stack: Stack) -> None:
+    """A profile that there is not is refused; null is the default one again."""
+    run = await completed(stack)
+    for value in ("lean", None):
+        request = PatchRequest(run_id=run.run_id, patch={"storage_profile": value})
+        assert (await stack.ask("patch", request)).storage_profile == value
+    unknown = PatchRequest(run_id=run.run_id, patch={"storage_profile": "leann"})
+    assert "lean" in str(await refusal(stack, "patch", unknown))
+    odd = PatchRequest(run_id=run.run_id, patch={"pinned_files": ["a\0b"]})
+    assert (await refusal(stack, "patch", odd)).problem.code is ProblemCode.REQUEST_INVALID

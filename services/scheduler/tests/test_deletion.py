@@ -132,6 +132,11 @@ async def test_a_run_that_others_need_stays(stack: Stack) -> None:
     with pytest.raises(ProblemError, match="pinned"):
         await stack.ask("delete", DeleteRequest(run_id=child.run_id))
     await stack.ask("patch", PatchRequest(run_id=child.run_id, patch={"pinned": False}))
+    pins = {"pinned_files": ["checkpoints/100.txt"]}
+    await stack.ask("patch", PatchRequest(run_id=child.run_id, patch=pins))
+    with pytest.raises(ProblemError, match=r"its checkpoints/100\.txt is pinned"):
+        await stack.ask("delete", DeleteRequest(run_id=child.run_id))
+    await stack.ask("patch", PatchRequest(run_id=child.run_id, patch={"pinned_files": []}))
     await stack.ask("delete", DeleteRequest(run_id=child.run_id))
     await stack.ask("delete", DeleteRequest(run_id=parent.run_id))  # an archived run needs nothing
     await stack.ask("restore", RunRequest(run_id=child.run_id))

@@ -340,6 +340,40 @@ async def test_a_run_that_changed_since_the_look_keeps_its_files(parts: Parts) -
     assert parts.files() == ["checkpoints/a", "checkpoints/c"]
 
 
+async def test_a_pinned_file_stays_by_itself(parts: Parts) -> None:
+    """The others go; a pin that is set between look and removal counts."""
+    await parts.add_run(pinned_files=["checkpoints/a"])
+    plan = await parts.verbs.plan(PruneOrder(asked={}))
+    assert [(each.reason, each.text) for each in plan.kept] == [
+        (KeptReason.PINNED, "you pinned the file")
+    ]
+    (row,) = (await parts.verbs.storage(StorageQuery())).runs
+    assert (row.pinned, row.pinned_files) == (False, ["checkpoints/a"])
+    look = await parts.janitor.look()
+    assert [each.unit.path for each in look.decision.units] == ["checkpoints/b"]
+    pin = "UPDATE runs SET record = json_set(record, '$.pinned_files', json_array('checkpoints/b'))"
+    await parts.database.call(_execute, pin)
+    assert (await parts.janitor._step(look, ALL)).files == 0
+    assert len(parts.files()) == 3
+
+
+async def test_what_a_play_uses_stays_whole(parts: Parts) -> None:
+    """While it goes on, all of the run; afterwards its checkpoint."""
+    await parts.add_run()
+    play = {"kind": "play", "parent": RUN, "parameters": {"checkpoint": f"{RUN}/checkpoints/a"}}
+    await parts.add_run(OTHER, (), spec=play, state="running", ended_at=None)
+    plan = await parts.verbs.plan(PruneOrder(asked={}))
+    assert [(each.reason, each.files) for each in plan.kept] == [(KeptReason.IN_USE, 2)]
+    assert "uses it and has not ended" in plan.kept[0].text
+    assert (await parts.prune()).files == 0
+    end = "UPDATE runs SET state = 'succeeded', record = json_set(record, '$.state', 'succeeded')"
+    await parts.database.call(_execute, end)
+    plan = await parts.verbs.plan(PruneOrder(asked={}))
+    assert [(each.reason, each.files) for each in plan.kept] == [(KeptReason.PARENT, 1)]
+    assert (await parts.prune()).files == 1
+    assert parts.files() == ["checkpoints/a", "checkpoints/c"]
+
+
 async def test_an_open_file_stays(parts: Parts) -> None:
     """One that a local program reads, and one that the gateway sends."""
     await parts.add_run()

@@ -29,6 +29,7 @@ RUN = RetainedRun(
     state=RunState.SUCCEEDED,
     ended_at=NOW - 10 * DAY_S,
     is_pinned=False,
+    pinned_files=frozenset(),
     is_archived=False,
     profile=None,
     replay_every=1,

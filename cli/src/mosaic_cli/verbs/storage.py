@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from mosaic_cli import option
+from mosaic_cli.checkpoint_names import checkpoint_path
 from mosaic_cli.errors import NothingFound, ValueRefused
 from mosaic_cli.exit_code import ExitCode
+from mosaic_cli.grouping import find_run_or_group
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.reference import find_run
 from mosaic_cli.stack.layout import Layout
@@ -30,9 +32,10 @@ from mosaic_cli.storage.showing import (
     volume_table,
 )
 from mosaic_cli.target import is_elsewhere, open_client, open_stack
-from mosaic_cli.wording import ahead, one_line, plural, size
-from mosaic_client import reading
+from mosaic_cli.wording import ahead, one_line, path_line, plural, size
+from mosaic_client import light, reading
 from mosaic_client.errors import StackUnreachable
+from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts.storage_words import STEPS
 
 if TYPE_CHECKING:
@@ -62,6 +65,17 @@ Kinds = Annotated[
 OnlyRuns = Annotated[
     list[str] | None,
     typer.Option("--run", "-r", metavar="RUN", help="Only files of this run; may be repeated."),
+]
+
+
+OfCheckpoints = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--checkpoint",
+        "-c",
+        metavar="NAME",
+        help="Only this checkpoint of the run: its path, name or step, `best` or `last`; may be repeated.",
+    ),
 ]
 
 
@@ -153,14 +167,48 @@ def gc(
             _prune(client, run_ids, kinds, empty_trash, json)
 
 
-def pin(runs: option.Runs, json: option.Json = False) -> None:
-    """Pin runs: nothing of them is removed, whatever their storage profile says."""
-    _set_pinned(runs, True, json)
+def pin(runs: option.Runs, checkpoint: OfCheckpoints = None, json: option.Json = False) -> None:
+    """Pin runs or groups: nothing of them is removed, whatever their storage profile says.
+
+    With --checkpoint only that checkpoint of the run stays.
+    """
+    _set_pinned(runs, checkpoint, True, json)
 
 
-def unpin(runs: option.Runs, json: option.Json = False) -> None:
-    """Unpin runs: their storage profile applies again."""
-    _set_pinned(runs, False, json)
+def unpin(runs: option.Runs, checkpoint: OfCheckpoints = None, json: option.Json = False) -> None:
+    """Unpin runs or groups, with their checkpoints: their storage profile applies again."""
+    _set_pinned(runs, checkpoint, False, json)
+
+
+def profile(
+    run: option.Run,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="New storage profile; without it the profile is shown."),
+    ] = None,
+    default: Annotated[
+        bool, typer.Option("--default", help="Give the run no profile: the default one applies.")
+    ] = False,
+    json: option.Json = False,
+) -> None:
+    """Show or change the storage profile of a run or a group. `./mosaic disk --profiles` lists profiles."""
+    if default and name is not None:
+        raise ValueRefused("Give a profile or --default, not both.")
+    with open_stack() as stack:
+        views = _runs_of(stack, [run])
+        if default or name is not None:
+            views = [reading.patch(stack, view.run_id, storage_profile=name) for view in views]
+    if json:
+        emit(views)
+        return
+    for view in views:
+        words = view.storage_profile or "the default profile"
+        if default or name is not None:
+            say(
+                f"{view.run_id} has {_profile_words(view)}. `./mosaic disk {view.run_id}` says what goes next."
+            )
+        else:
+            out.print(words if len(views) == 1 else f"{view.run_id}  {words}", soft_wrap=True)
 
 
 def _check_choices(
@@ -250,7 +298,9 @@ def _retention_lines(run: "RunStorage", now: "datetime") -> list[str]:
     lines = [f"profile: {run.profile}"] if run.profile else []
     if run.pinned:
         lines.append(f"pinned: nothing is removed; `./mosaic unpin {run.run_id}` changes that")
-    elif run.kept_because:
+    elif run.pinned_files:
+        lines.append(f"pinned: {', '.join(map(path_line, run.pinned_files))}")
+    if run.kept_because and not run.pinned:
         lines.append(f"kept: {run.kept_because}")
     if run.next_removal is not None:
         lines.append(f"next: {removal_words(run.next_removal, now)}")
@@ -424,10 +474,54 @@ def _ask_to_empty(client: "Client") -> None:
     typer.confirm("Go on?", abort=True, err=True)
 
 
-def _set_pinned(runs: list[str], pinned: bool, json: bool) -> None:
+def _runs_of(stack: StackConnection, texts: list[str]) -> list[light.RunFields]:
+    """The runs that these texts mean, and those of groups."""
+    views: list[light.RunFields] = []
+    for text in texts:
+        found = find_run_or_group(stack, text)
+        if isinstance(found, light.GroupFields):
+            views += [reading.run(stack, run_id) for run_id in found.run_ids]
+        else:
+            views.append(found)
+    return views
+
+
+def _profile_words(view: light.RunFields) -> str:
+    name = view.storage_profile
+    return "the default storage profile" if name is None else f"the storage profile {name}"
+
+
+def _set_checkpoints_pinned(
+    stack: StackConnection, runs: list[str], names: list[str], pinned: bool
+) -> tuple[light.RunFields, list[str]]:
+    if len(runs) != 1:
+        raise ValueRefused("--checkpoint is for one run.")
+    view = find_run(stack, runs[0])
+    known = view.pinned_files
+    if pinned:
+        paths = [checkpoint_path(stack, view, name) for name in names]
+        wanted = [*known, *paths]
+    else:  # the file of a pin may be gone
+        paths = [name if name in known else checkpoint_path(stack, view, name) for name in names]
+        wanted = [path for path in known if path not in paths]
+    return reading.patch(stack, view.run_id, pinned_files=wanted), paths
+
+
+def _set_pinned(runs: list[str], checkpoints: list[str] | None, pinned: bool, json: bool) -> None:
     with open_stack() as stack:
-        ids = [find_run(stack, run).run_id for run in runs]
-        views = [reading.patch(stack, run_id, pinned=pinned) for run_id in ids]
+        if checkpoints:
+            view, paths = _set_checkpoints_pinned(stack, runs, checkpoints, pinned)
+            if json:
+                emit([view])
+                return
+            for path in paths:
+                words = "stays" if pinned else "is not pinned: the storage profile applies"
+                say(f"{view.run_id}: {path} {words}.")
+            return
+        changes: dict[str, object] = (
+            {"pinned": True} if pinned else {"pinned": False, "pinned_files": []}
+        )
+        views = [reading.patch(stack, view.run_id, **changes) for view in _runs_of(stack, runs)]
     if json:
         emit(views)
         return

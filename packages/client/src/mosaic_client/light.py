@@ -146,6 +146,9 @@ class RunFields(Light):
     notes: list[str] = []
     tags: list[str] = []
     note: str = ""
+    pinned: bool = False
+    pinned_files: list[str] = []
+    storage_profile: str | None = None
     priority: int = 0
     held: bool = False
     group: GroupPlaceFields | None = None
@@ -327,6 +330,7 @@ class CheckpointFields(Light):
     step: int | None = None
     t: float | None = None
     mean_return_20: float | None = None
+    reason: str | None = None
     evaluation: EvaluationFields | None = None
     marks: list[CheckpointMark] = []
     state: CheckpointState = CheckpointState.PRESENT

@@ -78,7 +78,7 @@ def stop(stack: StackConnection, run_id: str) -> light.RunFields:
 
 
 def patch(stack: StackConnection, run_id: str, **changes: Any) -> light.RunFields:
-    """Change `name`, `tags` (the whole list) or `note`."""
+    """Change `name`, `note`, `pinned`, `storage_profile`, or the whole list `tags` or `pinned_files`."""
     return _changed(stack, http_api.PATCH, run_id, changes)
 
 

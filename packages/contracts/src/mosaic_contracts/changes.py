@@ -1,14 +1,19 @@
 """What a user may change of a run after it was submitted."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from mosaic_contracts.compat import Self
 from mosaic_contracts.ids import RunIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.spec import Name, Note, Priority, Tags, not_a_bool, without_nul
 from mosaic_contracts.storage import ProfileName
+
+PinnedPath = Annotated[
+    str, StringConstraints(min_length=1, max_length=4096), AfterValidator(without_nul)
+]
+"""A file, relative to the folder of its run."""
 
 
 class RunPatch(UserModel):
@@ -22,13 +27,23 @@ class RunPatch(UserModel):
     """See `RunRecord.dry_run`."""
     pinned: bool | None = None
     """See `RunRecord.pinned`."""
+    pinned_files: Annotated[list[PinnedPath], Field(max_length=1000)] | None = None
+    """The complete new list of `RunRecord.pinned_files`."""
     storage_profile: ProfileName | None = None
-    """See `RunRecord.storage_profile`."""
+    """See `RunRecord.storage_profile`; null: the default profile again."""
 
     @field_validator("name", "note", "dry_run")
     @classmethod
     def _refuse_nul(cls, value: str | None) -> str | None:
         return without_nul(value)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Fields that change, with their new values."""
+        found = self.model_dump(exclude_none=True)
+        if "storage_profile" in self.model_fields_set:
+            found["storage_profile"] = self.storage_profile
+        return found
 
 
 class QueuePatch(UserModel):

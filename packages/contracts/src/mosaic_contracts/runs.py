@@ -131,6 +131,8 @@ class RunRecord(PeerModel):
     Such a run is stopped with its sweep. None: it is no run of a trial."""
     pinned: bool = False
     """Whether the user keeps all of its files, whatever its storage profile says."""
+    pinned_files: list[str] = Field(default_factory=list)
+    """Paths of files in its folder that the user keeps one by one, e.g. a checkpoint that is in use elsewhere."""
     storage_profile: str | None = None
     """Storage profile that says which of its files are kept; None: the default one."""
     group: GroupPlace | None = None

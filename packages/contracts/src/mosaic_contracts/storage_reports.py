@@ -217,6 +217,8 @@ class RunStorage(PeerModel):
     """The largest first."""
     profile: str = ""
     pinned: bool = False
+    pinned_files: list[str] = Field(default_factory=list)
+    """Files that stay one by one, relative to its folder."""
     archived: bool = False
     kept_because: str = ""
     """Why nothing of it goes now, in words; empty: its profile applies."""

@@ -160,6 +160,7 @@ def patch(
     tags: Sequence[str] | None = None,
     note: str | None = None,
     pinned: bool | None = None,
+    pinned_files: Sequence[str] | None = None,
     storage_profile: str | None = None,
 ) -> Call[Run]:
     """Change name, tags, note or storage of a run; what is not given stays.
@@ -170,6 +171,7 @@ def patch(
         tags: the whole list of tags.
         note: new note.
         pinned: whether all of its files stay, whatever its storage profile says.
+        pinned_files: the whole list of files, relative to its folder, that stay one by one.
         storage_profile: name of the profile that says which of its files are kept.
 
     Returns:
@@ -183,6 +185,7 @@ def patch(
         tags=None if tags is None else list(tags),
         note=note,
         pinned=pinned,
+        pinned_files=None if pinned_files is None else list(pinned_files),
         storage_profile=storage_profile,
     )
     body = body_of(RunPatch(**changes))

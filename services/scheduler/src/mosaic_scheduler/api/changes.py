@@ -42,11 +42,13 @@ class RunChanges:
     async def patch(self, request: PatchRequest) -> RunRecord:
         """Change what was given, of a run in whatever state."""
         try:
-            changes = RunPatch.model_validate(request.patch).model_dump(exclude_none=True)
+            changes = RunPatch.model_validate(request.patch).given
         except ValidationError as error:
             raise problem.request_invalid("change", error) from error
         if "tags" in changes:
             changes["tags"] = list(dict.fromkeys(changes["tags"]))
+        if "pinned_files" in changes:
+            changes["pinned_files"] = list(dict.fromkeys(changes["pinned_files"]))
         profile = changes.get("storage_profile")
         known = list(self._profiles.content().profiles)
         if profile is not None and profile not in known:

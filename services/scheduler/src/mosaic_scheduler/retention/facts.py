@@ -45,6 +45,8 @@ class RetainedRun:
     """Seconds since the epoch."""
     is_pinned: bool
     is_archived: bool
+    pinned_files: frozenset[str]
+    """Paths of files that stay one by one."""
     profile: str | None
     replay_every: int | None
     """Steps of every n-th episode were recorded; None: no steps."""
@@ -120,6 +122,7 @@ def _facts(
         state=RunState(row.state),
         ended_at=None if ended is None else datetime.fromisoformat(ended).timestamp(),
         is_pinned=bool(record.get("pinned")),
+        pinned_files=frozenset(record.get("pinned_files") or ()),
         is_archived=record.get("deleted_at") is not None,
         profile=record.get("storage_profile"),
         replay_every=int(spec.get("replay_every", 1)) if level.has_steps else None,

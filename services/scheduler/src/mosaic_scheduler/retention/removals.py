@@ -115,6 +115,7 @@ def note(
         if not record.state.is_final or record.pinned or record.storage_profile != profile:
             return [], None
         known = _known_paths(connection, run_id)
+        known |= set(record.pinned_files)
         removals = [each for each in removals if each.path not in known]
         noted = [_insert(connection, each) for each in removals]
         outbox.append_facts(connection, record, [_pruned(each) for each in removals])

@@ -113,6 +113,8 @@ def _kept(
 ) -> tuple[KeptReason, str] | None:
     if run.kept is not None:
         return run.kept
+    if item.path in run.pinned_files:
+        return KeptReason.PINNED, "you pinned the file"
     if item.path in run.needed:
         return KeptReason.PARENT, f"the run {run.needed[item.path]!r} began with it"
     if item.path in restored:

@@ -16,6 +16,10 @@ _PARENT = "parent"
 def reasons_against_deletion(connection: sqlite3.Connection, record: RunRecord) -> list[str]:
     """Why a run should stay, in words, each with the run that needs it; those that are archived need nothing."""
     reasons = ["it is pinned (`./mosaic unpin` changes that)"] if record.pinned else []
+    reasons += [
+        f"its {path} is pinned (`./mosaic unpin {record.run_id} --checkpoint {path}` changes that)"
+        for path in record.pinned_files[:_MOST_NAMED]
+    ]
     found = list(_needs(connection, record.run_id))
     more = len(found) - _MOST_NAMED
     return [*reasons, *found[:_MOST_NAMED], *([f"{more} more runs need it"] if more > 0 else [])]
