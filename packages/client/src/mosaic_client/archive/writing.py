@@ -297,7 +297,7 @@ class _RunWriter:
 
 
 def _thinned(view: RunView) -> KnownThinning | None:
-    """Steps that were thinned; None where events are missing for other reasons too, which are not told apart."""
+    """Steps that were thinned; None where events are missing for other reasons too, which cannot be separated."""
     summary = view.summary
     if summary is None or not summary.thinned_steps or summary.gaps:
         return None
