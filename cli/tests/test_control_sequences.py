@@ -247,7 +247,7 @@ LINES_OF_VERBS = [
     ("disk", "--profiles"), ("gc", "--undo"), ("gc", "--run", EVIL), ("pin", "last"), ("pin", EVIL), ("unpin", "last"),
     ("profile", "last"), ("profile", EVIL), ("profile", "last", EVIL), ("pin", "last", "--checkpoint", EVIL),
     ("wandb", "status", "last"), ("wandb", "sync", "last"), ("wandb", "sync", EVIL), ("sweep", EVIL),
-    ("archive", EVIL), ("archive", "last", "-o", EVIL), ("import", EVIL),
+    ("archive", EVIL), ("archive", "last", "-o", EVIL), ("import", EVIL), ("report", EVIL),
 ]  # fmt: skip
 
 

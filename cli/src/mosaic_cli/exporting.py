@@ -36,12 +36,28 @@ def run_exporter(
     export: VideoExport | DatasetExport | EventFileExport,
     words: dict[ExportPhase, str],
 ) -> ExporterLine:
-    """Run the exporter and return its report.
+    """Run the exporter with a bar, and return its report; as `run_exporter_with`.
 
     Args:
         client: of the stack that has the run.
         export: what it is to make.
         words: what is shown next to the bar, for phases that are none of a replay.
+    """
+    with _bar() as update:
+        return run_exporter_with(client, export, lambda progress: update(progress, words))
+
+
+def run_exporter_with(
+    client: "Client",
+    export: VideoExport | DatasetExport | EventFileExport,
+    on_progress: Callable[[ExportProgress], None],
+) -> ExporterLine:
+    """Run the exporter and return its report.
+
+    Args:
+        client: of the stack that has the run.
+        export: what it is to make.
+        on_progress: called with how far it is.
 
     Raises:
         EnvironmentMissing: its environment was not made.
@@ -59,7 +75,7 @@ def run_exporter(
         exporter_argv(python), stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
     ) as program:
         try:
-            answer = _followed(program, order, words)
+            answer = _followed(program, order, on_progress)
             code = program.wait()
         except BaseException:
             _end(program)
@@ -75,7 +91,9 @@ def run_exporter(
 
 
 def _followed(
-    program: "subprocess.Popen[str]", order: ExportOrder, words: dict[ExportPhase, str]
+    program: "subprocess.Popen[str]",
+    order: ExportOrder,
+    on_progress: Callable[[ExportProgress], None],
 ) -> ExporterLine:
     """Give it its order, and show progress until the answer comes."""
     assert program.stdin is not None  # noqa: S101 - pipes were asked for
@@ -85,16 +103,15 @@ def _followed(
         program.stdin.flush()
     except BrokenPipeError:
         return ExporterLine()  # it has ended; its exit code is reported
-    return _answer(program.stdout, words)
+    return _answer(program.stdout, on_progress)
 
 
-def _answer(lines: IO[str], words: dict[ExportPhase, str]) -> ExporterLine:
-    with _bar() as update:
-        for line in lines:
-            said = ExporterLine.model_validate(json.loads(line))
-            if said.progress is None:
-                return said
-            update(said.progress, words)
+def _answer(lines: IO[str], on_progress: Callable[[ExportProgress], None]) -> ExporterLine:
+    for line in lines:
+        said = ExporterLine.model_validate(json.loads(line))
+        if said.progress is None:
+            return said
+        on_progress(said.progress)
     return ExporterLine()
 
 

@@ -88,6 +88,7 @@ ENTRIES = (
     _entry(LOOK, "replay"),
     _entry(LOOK, "tensorboard"),
     _entry(LOOK, "export"),
+    _entry(LOOK, "report"),
     _entry(LOOK, "artifacts"),
     _group(
         LOOK,

@@ -169,6 +169,15 @@ WORDS: dict[str, Words] = {
         ),
         arguments=("run",),
     ),
+    "report": Words(
+        "Write runs as one HTML page: results, curves to zoom, differences, configuration, film.",
+        options=kinds(
+            "--output=any -o=any --title=any --film --json --url=any --token-file=any "
+            "--ca-file=any --help -h "
+        ),
+        arguments=("run",),
+        endless=True,
+    ),
     "artifacts": Words(
         "List the files of a run: checkpoints, videos, TensorBoard; and its page at W&B.",
         options=kinds("--all -a --json --url=any --token-file=any --ca-file=any --help -h "),

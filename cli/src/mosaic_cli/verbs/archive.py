@@ -1,7 +1,5 @@
 """`archive`, `import`: whole runs as one file, and back."""
 
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -11,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mosaic_cli import option
+from mosaic_cli.archiving import free_archived
+from mosaic_cli.checkout import git_checkout
 from mosaic_cli.errors import ArchiveNotMade, FileProblem, ValueRefused
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.reference import find_run
@@ -18,21 +18,15 @@ from mosaic_cli.target import open_client
 from mosaic_cli.wording import plural, size
 from mosaic_client.errors import ArchiveRefused
 from mosaic_contracts.archive_words import ARCHIVE_SUFFIX, COLUMNS, LINES
-from mosaic_contracts.checkpoint_words import EXPORT_FACTS
 from mosaic_contracts.file_names import name_part
 
 if TYPE_CHECKING:
-    from mosaic_client import Client, light
-    from mosaic_client.archive.foreign import ForeignRun
+    from mosaic_client import light
     from mosaic_client.archive.writing import ArchiveProgress, WrittenArchive
-    from mosaic_contracts.run_archives import FreedRun, GitState, ImportedRun
+    from mosaic_contracts.file_jobs import FileJobProgress
+    from mosaic_contracts.run_archives import FreedRun, ImportedRun
 
 _KIND_LIMIT = 64
-_GIT_TIMEOUT_S = 10.0
-_FOREIGN_AT_ONCE = 200
-"""Runs of other programs in one archive."""
-_HEAD_BYTES = 30
-"""Bytes of a zip before the name of its first entry."""
 
 
 def archive(
@@ -84,26 +78,18 @@ def archive(
                     target,
                     without=kinds,
                     progress=progress,
-                    checkout=_checkout(),
+                    checkout=git_checkout(),
                 )
         except ArchiveRefused as error:
             raise ArchiveNotMade(str(error)) from error
         except OSError as error:
             raise FileProblem(f"{target} cannot be written ({error.strerror}).") from error
-        freed = _remove(client, made) if remove else []
+        freed = free_archived(client, made) if remove else []
     if json:
         emit({**_shown(made), **({"removed": freed} if remove else {})})
     else:
         _say(made, kinds)
         _say_freed(freed)
-
-
-def _remove(client: "Client", made: "WrittenArchive") -> "list[FreedRun]":
-    """Remove what a complete archive has from the stack."""
-    return [
-        client.free(run.run_id, made.path.name, made.sha256, [file.path for file in run.files])
-        for run in made.runs
-    ]
 
 
 def import_file(
@@ -123,86 +109,16 @@ def import_file(
     offline runs of W&B, or mlflow's `mlruns` or `mlflow.db` gives a run here for each run there (docs/import.md). A
     checkpoint is imported by `checkpoints import`.
     """
-    if _is_checkpoint(file):
-        raise ValueRefused(
-            f"{file} is an exported checkpoint. Import it with `./mosaic checkpoints import {file}`."
-        )
-    if _is_foreign(file):
-        runs = _import_foreign(file)
-        if json:
-            emit({"runs": runs})
-            return
-    else:
-        with open_client() as client, _sending(file) as progress:
-            answer = client.import_archive(file, progress)
-        if json:
-            emit(answer)
-            return
-        runs = answer.runs
-    _say_imported(runs)
+    from mosaic_cli.importing import import_runs
 
-
-def _is_foreign(path: Path) -> bool:
-    from mosaic_cli.foreign.finding import is_foreign
-
-    return is_foreign(path)
-
-
-def _import_foreign(path: Path) -> "list[ImportedRun]":
-    """Import runs of other programs: they are made archives, which take the way of all archives."""
-    from mosaic_cli.foreign.finding import find_foreign_runs
-    from mosaic_client.archive.foreign import write_foreign_archive
-
-    answers = []
-    with (
-        open_client() as client,
-        tempfile.TemporaryDirectory(prefix="mosaic-import-") as folder,
-        _in_words(path),
-    ):
-        runs = find_foreign_runs(path)
-        target = Path(folder) / (name_part(path.absolute().name) or "import")
-        for some in _batched(runs, _FOREIGN_AT_ONCE):
-            write_foreign_archive(some, target)
-            with _sending(target) as progress:
-                answers += client.import_archive(target, progress).runs
-            target.unlink()
-    for remark in dict.fromkeys(remark for run in runs for remark in run.remarks):
+    with open_client() as client, _importing() as progress:
+        done = import_runs(client, file, progress)
+    for remark in done.remarks:
         say(remark)
-    return answers
-
-
-def _batched(runs: "list[ForeignRun]", size: int) -> "Iterator[list[ForeignRun]]":
-    """The runs in parts."""
-    for first in range(0, len(runs), size):
-        yield runs[first : first + size]
-
-
-@contextmanager
-def _in_words(path: Path) -> Iterator[None]:
-    """Say what is wrong with files of another program."""
-    from pydantic import ValidationError
-
-    from mosaic_cli.foreign.errors import ForeignInvalid
-    from mosaic_contracts.fault import fault_place, fault_text
-
-    try:
-        yield
-    except ForeignInvalid as error:
-        raise ValueRefused(
-            f"{error}. Nothing was imported. Move this file away to import the others."
-        ) from error
-    except ArchiveRefused as error:
-        raise ValueRefused(f"{error} Name a folder with fewer.") from error
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        raise ValueRefused(
-            f"A run in {path} has a value that no run here can have: {fault_place(fault)} {fault_text(fault)}. "
-            "Nothing was imported."
-        ) from error
-    except OSError as error:
-        raise FileProblem(
-            f"{error.filename or path} cannot be used ({error.strerror or error}). Nothing was imported."
-        ) from error
+    if json:
+        emit({"runs": done.runs} if done.answer is None else done.answer)
+        return
+    _say_imported(done.runs)
 
 
 def _kinds(text: str | None) -> list[str]:
@@ -216,32 +132,6 @@ def _default_name(runs: "list[light.RunFields]") -> str:
     if len(runs) == 1:
         return f"{name_part(runs[0].name) or runs[0].run_id}{ARCHIVE_SUFFIX}"
     return f"mosaic-{datetime.now():%Y%m%d-%H%M%S}{ARCHIVE_SUFFIX}"  # noqa: DTZ005 - the user's own clock
-
-
-def _checkout() -> "GitState | None":
-    """The checkout that this program runs from; None: it was installed, or there is no git."""
-    from mosaic_cli.stack.layout import Layout
-    from mosaic_contracts.run_archives import GitState
-
-    root = Layout.of_environment().root
-    if not (root / ".git").exists():
-        return None
-    try:
-        commit = _git(root, "rev-parse", "HEAD").strip()
-        return GitState(commit=commit, dirty=bool(_git(root, "status", "--porcelain").strip()))
-    except (OSError, subprocess.SubprocessError):
-        return None
-
-
-def _git(root: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(root), *words],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=_GIT_TIMEOUT_S,
-    )
-    return done.stdout
 
 
 @contextmanager
@@ -268,26 +158,24 @@ def _progress() -> Iterator["Callable[[ArchiveProgress], None]"]:
 
 
 @contextmanager
-def _sending(file: Path) -> Iterator[Callable[[int], None]]:
+def _importing() -> Iterator["Callable[[FileJobProgress], None]"]:
     from rich.progress import Progress as Bar
 
-    total = file.stat().st_size if file.is_file() else None
-    with Bar(console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("Sending", total=total)
+    from mosaic_contracts.file_jobs import FileJobPhase
 
-        def update(done: int) -> None:
-            title = "Comparing digests" if done == total else "Sending"
-            bar.update(task, description=title, completed=done)
+    words = {
+        FileJobPhase.LOOKING: "Looking for runs",
+        FileJobPhase.CONVERTING: "Reading runs",
+        FileJobPhase.SENDING: "Sending",
+        FileJobPhase.CHECKING: "Comparing digests",
+    }
+    with Bar(console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("Importing", total=None)
+
+        def update(now: "FileJobProgress") -> None:
+            bar.update(task, description=words[now.phase], completed=now.done, total=now.total)
 
         yield update
-
-
-def _is_checkpoint(file: Path) -> bool:
-    if not file.is_file():
-        return False
-    with file.open("rb") as opened:
-        head = opened.read(_HEAD_BYTES + len(EXPORT_FACTS))
-    return head[_HEAD_BYTES:] == EXPORT_FACTS.encode()
 
 
 def _shown(made: "WrittenArchive") -> dict[str, object]:

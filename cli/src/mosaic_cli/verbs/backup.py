@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mosaic_cli import option
-from mosaic_cli.errors import ValueRefused
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.wording import plural, size
-from mosaic_contracts.stack_files import BACKED_UP
 
 if TYPE_CHECKING:
     from mosaic_contracts.backups import BackupFacts
 
-_ENDING = ".zip"
 _SHOWN = 5
 
 BackupFile = Annotated[
@@ -55,10 +52,11 @@ def create_backup(
 
     Values of secrets are left out, and so is what a start makes again: credentials, environments, logs of services.
     """
+    from mosaic_cli.backing_up.target import backup_target
     from mosaic_cli.backing_up.writing import write_backup
 
     layout = Layout.of_environment()
-    target = _target(file, layout.home)
+    target = backup_target(file, layout.home)
     with _progress("Backing up") as progress:
         written = write_backup(layout.home, target, with_secrets=with_secrets, progress=progress)
     facts = written.facts
@@ -125,31 +123,6 @@ def check_backup(file: BackupFile, json: option.Json = False) -> None:
         f"{plural(facts.files, 'file')} ({size(facts.bytes)}).",
         soft_wrap=True,
     )
-
-
-def _target(file: Path, home: Path) -> Path:
-    target = file
-    if file.is_dir():
-        target = file / f"mosaic-{datetime.now():%Y%m%d-%H%M%S}{_ENDING}"  # noqa: DTZ005 - the user's own clock
-    whole = target.absolute().resolve()
-    if not whole.parent.is_dir():
-        raise ValueRefused(
-            f"The folder {target.parent} does not exist. Make it, or name another one."
-        )
-    inside = whole.relative_to(home.resolve()).parts if whole.is_relative_to(home.resolve()) else ()
-    if inside and inside[0] in BACKED_UP:
-        raise ValueRefused(
-            f"{target} lies in what is backed up. Name a file elsewhere, best on another disk."
-        )
-    if target.exists() and not _is_zip(target):
-        raise ValueRefused(f"{target} is there and is no backup. Name another file.")
-    return target
-
-
-def _is_zip(path: Path) -> bool:
-    import zipfile
-
-    return path.is_file() and (path.stat().st_size == 0 or zipfile.is_zipfile(path))
 
 
 def _summary(facts: "BackupFacts") -> dict[str, object]:

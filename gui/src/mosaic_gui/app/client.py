@@ -63,8 +63,12 @@ class DesktopClient(ClientParts):
         self.gamepad.close()
         self.stack.stop()
         self.clock.stop()
-        # an exporter that is at work removes what it has begun, and a comparer stops its evaluations
-        self.export_controller.close(lambda: self.comparison_controller.close(self.closed.emit))
+        # tools that are at work remove what they have begun, and a comparer stops its evaluations
+        self.export_controller.close(
+            lambda: self.file_job_controller.close(
+                lambda: self.comparison_controller.close(self.closed.emit)
+            )
+        )
 
     def _on_opened(self, session: StreamSession) -> None:
         self.hardware.clear()

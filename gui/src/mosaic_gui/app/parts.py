@@ -19,6 +19,7 @@ from mosaic_gui.controllers.dashboards import DashboardController
 from mosaic_gui.controllers.differences import DifferencesController
 from mosaic_gui.controllers.downloads import DownloadController
 from mosaic_gui.controllers.exports import ExportController
+from mosaic_gui.controllers.file_jobs import FileJobController
 from mosaic_gui.controllers.gamepad import GamepadController
 from mosaic_gui.controllers.keyring_client import KeyringClient
 from mosaic_gui.controllers.launch import LaunchController
@@ -52,6 +53,7 @@ from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.differences import DifferencesModel
 from mosaic_gui.viewmodels.episodes import EpisodesModel
 from mosaic_gui.viewmodels.exports import ExportModel
+from mosaic_gui.viewmodels.file_jobs import FileJobModel
 from mosaic_gui.viewmodels.frame_clock import FrameClock
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.launch import LaunchModel
@@ -131,7 +133,7 @@ class ClientParts(QObject):
         self.episodes, self.player = EpisodesModel(self), PlayerModel(self)
         self.takeover = TakeoverModel(self.store, self.player, self)
         self.branches = BranchTreeModel(self.store, self.player, self)
-        self.exports = ExportModel(self)
+        self.exports, self.file_jobs = ExportModel(self), FileJobModel(self)
         self.comparison = ComparisonModel(self.store, self)
         self.sweeps = SweepsModel(self.store, self)
         self.sweep_form = SweepFormModel(self.launch, self.store, self)
@@ -175,7 +177,9 @@ class ClientParts(QObject):
         self.export_controller = ExportController(
             self.exports, self.say, lambda url: self.open_externally(url), parent=self
         )
-
+        self.file_job_controller = FileJobController(
+            self.file_jobs, self.say, lambda url: self.open_externally(url), parent=self
+        )
         self.comparison_controller = ComparisonController(
             self.comparison, self.home / KEPT_IN, self.say, parent=self
         )
@@ -211,6 +215,7 @@ class ClientParts(QObject):
             self.run_actions,
             self.downloads,
             self.export_controller,
+            self.file_job_controller,
             self.comparison_controller,
             self.sweeps_controller,
             self.sweep_starter,

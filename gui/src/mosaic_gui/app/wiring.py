@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PyQt6.QtCore import QObject
 
+from mosaic_contracts.file_jobs import ImportJob
 from mosaic_contracts.groups import GroupView
 from mosaic_contracts.runs import RunView
 from mosaic_gui.app.parts import ClientParts
 from mosaic_gui.controllers.navigator import RunNavigator
+from mosaic_gui.state.dropped import Dropped, kind_of_dropped
 from mosaic_gui.state.episode_list import Pick
 from mosaic_gui.state.episodes import newest_replayable
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.settings import Settings
 from mosaic_gui.views.connection_page import ConnectionPage
-from mosaic_gui.views.main_window import COMPARE, RUNS, SWEEPS, TRAIN, WATCH, MainWindow
+from mosaic_gui.views.file_actions import FileActions
+from mosaic_gui.views.job_strip import JobStrip
+from mosaic_gui.views.main_window import (
+    CHECKPOINTS,
+    COMPARE,
+    RUNS,
+    SWEEPS,
+    TRAIN,
+    WATCH,
+    MainWindow,
+)
 from mosaic_gui.views.runs_page import RunsPage
 
 if TYPE_CHECKING:
@@ -54,8 +66,10 @@ class Wiring(QObject):
             parts.layouts,
             parts.say,
         )
+        self.files = FileActions(self.window, self._runs_in_hand, lambda: parts.stack.is_local)
         self._connect_connection_page()
         self._connect_runs_page()
+        self._connect_files()
         self._connect_controllers()
         parts.layouts.attach(self.window)
 
@@ -118,6 +132,9 @@ class Wiring(QObject):
 
         page = StoragePage(self._parts.storage)
         page.train_wanted.connect(lambda: self.window.show_page(TRAIN))
+        page.import_wanted.connect(self.files.show_menu)
+        page.back_up_wanted.connect(self.files.ask_backup)
+        page.side.archive_wanted.connect(self._on_archive_wanted)
         return page
 
     def make_settings(self) -> SettingsPage:
@@ -249,6 +266,65 @@ class Wiring(QObject):
         runs.copy_wanted.connect(self.navigator.edit_copy)
         runs.train_wanted.connect(lambda: self.window.show_page(TRAIN))
         parts.run_list.read_changed.connect(runs.set_read)
+
+    def _connect_files(self) -> None:
+        parts, window, files = self._parts, self.window, self.files
+        strip = JobStrip(parts.file_jobs)
+        window.add_strip(strip)
+        strip.cancel_wanted.connect(parts.file_job_controller.cancel)
+        window.files_menu_wanted.connect(files.show_menu)
+        window.dropped.connect(self._on_dropped)
+        files.job_wanted.connect(parts.file_job_controller.start)
+        files.said.connect(parts.say)
+        window.runs.archive_wanted.connect(self._on_archive_wanted)
+        window.runs.report_wanted.connect(self._on_report_wanted)
+        parts.file_job_controller.runs_wanted.connect(self._on_imported_wanted)
+
+    def _runs_in_hand(self) -> list[RunView]:
+        """The selected runs; on the page of a watched run, those whose curves are shown."""
+        if self.window.page == WATCH:
+            return self._runs_of(self._parts.watch.shown_ids)
+        return self.window.runs.selected if self.window.page == RUNS else []
+
+    def _runs_of(self, run_ids: Iterable[str]) -> list[RunView]:
+        runs = self._parts.store.runs
+        return [runs[run_id] for run_id in run_ids if run_id in runs]
+
+    def _on_archive_wanted(self, run_ids: list[str]) -> None:
+        self.files.ask_archive(self._runs_of(run_ids))
+
+    def _on_report_wanted(self, run_ids: list[str]) -> None:
+        self.files.ask_report(self._runs_of(run_ids))
+
+    def _on_imported_wanted(self, run_ids: list[str]) -> None:
+        """Watch an imported run; of several, select the first in the list."""
+        if len(run_ids) == 1:
+            self.navigator.open_runs(run_ids)
+        else:
+            self.window.show_page(RUNS)
+            self.window.runs.select_run(run_ids[0])
+
+    def _on_dropped(self, paths: list[Path]) -> None:
+        """Do what fits what was dropped: import runs, or a checkpoint."""
+        path = paths[0]
+        try:
+            kind = kind_of_dropped(path)
+        except OSError as error:
+            self._parts.say(tr("{file} cannot be read: {why}.", file=path, why=error.strerror))
+            return
+        if kind is Dropped.UNKNOWN:
+            words = tr(
+                "{file} is no archive, no checkpoint and no file of TensorBoard, W&B or mlflow.",
+                file=path.name,
+            )
+            self._parts.say(words)
+        elif len(paths) > 1:
+            self._parts.say(tr("Drop one file or one folder at a time."))
+        elif kind is Dropped.CHECKPOINT:
+            self.window.show_page(CHECKPOINTS)
+            self._parts.all_checkpoints.import_wanted.emit(str(path), {})
+        else:
+            self._parts.file_job_controller.start(ImportJob(path=str(path.absolute())))
 
     def _connect_controllers(self) -> None:
         parts = self._parts

@@ -26,6 +26,9 @@ class Tool:
     """Its command, by the interpreter of that environment."""
     patience_s: float
     """Seconds in which it ends after it was cancelled."""
+    python_variable: str = ""
+    """Environment variable with its interpreter, which is there already. Empty: its environment is made first where
+    that is needed."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,9 @@ class ToolProcess(QObject):
         """Begin with this order. The environment is made first where that is needed."""
         self._order, self._pid, self.is_cancelled = order, 0, False
         program = self._environ.get("MOSAIC_PROGRAM", "")
-        if program and Path(program).is_file():
+        if self._tool.python_variable and os.access(self._python, os.X_OK):
+            self._run_tool()
+        elif not self._tool.python_variable and program and Path(program).is_file():
             self._is_set_up = False
             self.setting_up.emit()
             self._run([program, "sync", self._tool.component])
@@ -112,6 +117,8 @@ class ToolProcess(QObject):
 
     @property
     def _python(self) -> str:
+        if named := self._environ.get(self._tool.python_variable, ""):
+            return named
         venvs = self._environ.get("MOSAIC_VENVS", "")
         return str(Path(venvs) / self._tool.component / "bin" / "python") if venvs else ""
 

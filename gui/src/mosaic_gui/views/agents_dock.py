@@ -47,6 +47,7 @@ class AgentsDock(QFrame):
         self.page_buttons: dict[str, QPushButton] = {}
         self._words: dict[QPushButton, str] = {}
         self.layout_button: QPushButton | None = None
+        self.files_button: QPushButton | None = None
         self.folded = False
         """Folded by the user or a layout; a narrow window folds it too."""
         self._is_cramped = self._is_drawn_out = False
@@ -55,7 +56,7 @@ class AgentsDock(QFrame):
         for leaves in (self.page_wanted, self.agent_wanted):
             leaves.connect(self._draw_back)
         self.tools = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self.tools.setSpacing(4)
+        self.tools.setSpacing(2)
         self._brand = label("MOSAIC", "heading")
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(10, 12, 10, 10)

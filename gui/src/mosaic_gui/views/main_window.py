@@ -6,10 +6,19 @@ Most pages are made when they are first wanted: the window is there in half the 
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from PyQt6.QtCore import QPoint, Qt, pyqtSignal
-from PyQt6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
+from PyQt6.QtCore import QMimeData, QPoint, Qt, pyqtSignal
+from PyQt6.QtGui import (
+    QAction,
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+)
 from PyQt6.QtWidgets import (
     QApplication,
     QDockWidget,
@@ -58,6 +67,7 @@ ROOMY = 1160
 """As wide as the agents panel and the widest page want to be; below that the panel folds."""
 SPACIOUS = 1480
 """The same for the replay page, which has three columns."""
+FILES_KEYS = "Ctrl+Shift+F"
 PAGES = (
     *(RUNS, TRAIN, TRAINED, WATCH, REPLAY, PLAY, CHECKPOINTS, COMPARE, SWEEPS, STORAGE),
     SETTINGS,
@@ -119,6 +129,10 @@ class MainWindow(QMainWindow):
     """Position of the menu."""
     watch_made = pyqtSignal()
     """The watch page was made."""
+    files_menu_wanted = pyqtSignal(QPoint)
+    """Position of the menu."""
+    dropped = pyqtSignal(list)
+    """Paths of files and folders that were dropped on the window."""
 
     def __init__(
         self,
@@ -152,6 +166,7 @@ class MainWindow(QMainWindow):
         agents.changed.connect(self._on_agents)
         self._on_connection()
         self._stack.setFocus()
+        self.setAcceptDrops(True)
         CommandKeys(self, self._keys)
 
     @cached_property
@@ -293,6 +308,19 @@ class MainWindow(QMainWindow):
         else:
             self._stack.setFocus()
 
+    def add_strip(self, strip: QWidget) -> None:
+        """Add a strip above the bottom bar."""
+        self._column.insertWidget(1, strip)
+
+    def dragEnterEvent(self, event: QDragEnterEvent | None) -> None:
+        if event is not None and self._connection.shows_data and _local_paths(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent | None) -> None:
+        if event is not None and (paths := _local_paths(event.mimeData())):
+            event.acceptProposedAction()
+            self.dropped.emit(paths)
+
     def closeEvent(self, event: QCloseEvent | None) -> None:
         self.closing.emit()
         super().closeEvent(event)
@@ -354,6 +382,8 @@ class MainWindow(QMainWindow):
         theme.triggered.connect(self.theme_wanted)
         find = self._action(tr("Search this page"), "Ctrl+F")
         find.triggered.connect(self._search)
+        files = self._action(tr("Import, archive, back up"), FILES_KEYS)
+        files.triggered.connect(self._open_files)
         fold = self._action(tr("Show or hide the agents panel"), FOLD_KEYS)
         fold.triggered.connect(lambda: self.agents_dock.fold.click())
         palette = self._action(tr("All commands and their keys"), "Ctrl+K")
@@ -389,9 +419,14 @@ class MainWindow(QMainWindow):
         if made is not None:
             self.layout_menu_wanted.emit(made.mapToGlobal(QPoint(made.width() + 6, 0)))
 
+    def _open_files(self) -> None:
+        made = self.agents_dock.files_button
+        if made is not None:
+            self.files_menu_wanted.emit(made.mapToGlobal(QPoint(made.width() + 6, 0)))
+
     def _middle(self) -> QWidget:
         made = QWidget()
-        column = QVBoxLayout(made)
+        column = self._column = QVBoxLayout(made)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._stack, 1)
@@ -417,6 +452,9 @@ class MainWindow(QMainWindow):
         made.layout_button = made.add_tool(
             "layout", tr("Layouts"), "Alt+1 … Alt+4", self._open_layouts
         )
+        made.files_button = made.add_tool(
+            "files", tr("Import, archive, back up"), FILES_KEYS, self._open_files
+        )
         made.add_tool("theme", tr("Light or dark"), "Ctrl+Shift+L", self.theme_wanted.emit)
         made.add_tool("settings", tr("Settings"), "Ctrl+,", lambda: self.show_page(SETTINGS))
         dock = QDockWidget(tr("Agents"), self)
@@ -426,3 +464,11 @@ class MainWindow(QMainWindow):
         dock.setWidget(made)
         self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, dock)
         return made
+
+
+def _local_paths(data: QMimeData | None) -> list[Path]:
+    """Files and folders of this machine that are dragged; nothing if there is anything else among them."""
+    urls = data.urls() if data is not None else []
+    return (
+        [Path(url.toLocalFile()) for url in urls] if all(url.isLocalFile() for url in urls) else []
+    )

@@ -57,6 +57,10 @@ class RunsPage(QWidget):
     """Run id whose episodes are to be replayed."""
     compare_wanted = pyqtSignal(list)
     """Run ids whose policies or trainings are to be compared."""
+    archive_wanted = pyqtSignal(list)
+    """Ids of runs that are to become a file."""
+    report_wanted = pyqtSignal(list)
+    """Ids of runs of a report."""
     train_wanted = pyqtSignal()
     undo_wanted = pyqtSignal()
     """The user wants to undo the last deletion."""
@@ -281,6 +285,10 @@ class RunsPage(QWidget):
         )
         self.tag_action = self._action("tag", tr("Tag"), "Ctrl+T", self._tag)
         self.note_action = self._action("note", tr("Note"), "Ctrl+E", self._note)
+        self.report_action = self._action("report", tr("Report …"), "Ctrl+Shift+R", self._report)
+        self.archive_action = self._action(
+            "archive", tr("Archive …"), "Ctrl+Shift+A", self._archive
+        )
         self.delete_action = self._action("delete", tr("Delete"), "Del", self._delete)
         self.stop_action = self._action("stop", tr("Stop"), "Ctrl+.", self._stop)
 
@@ -357,6 +365,8 @@ class RunsPage(QWidget):
         self.compare_action.setEnabled(bool(runs))
         self.tag_action.setEnabled(bool(runs))
         self.note_action.setEnabled(len(runs) == 1)
+        self.report_action.setEnabled(bool(runs))
+        self.archive_action.setEnabled(bool(ended))
         self.stop_action.setEnabled(bool(live))
         self.delete_action.setEnabled(bool(ended))
         self.open_action.setText(tr("Compare") if len(runs) > 1 else tr("Open"))
@@ -452,12 +462,19 @@ class RunsPage(QWidget):
     def _compare(self) -> None:
         self.compare_wanted.emit([run.run_id for run in self.selected])
 
+    def _archive(self) -> None:
+        self.archive_wanted.emit(self._selected_ids)
+
+    def _report(self) -> None:
+        self.report_wanted.emit(self._selected_ids)
+
     def _show_menu(self, place: QPoint) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addActions([self.open_action, self.compare_action, self.replay_action])
         menu.addActions([self.trials_action, self.copy_action])
         menu.addActions([self.tag_action, self.note_action])
+        menu.addActions([self.report_action, self.archive_action])
         menu.addSeparator()
         menu.addActions([self.stop_action, self.delete_action])
         menu.popup(self.table.mapToGlobal(place))

@@ -1,6 +1,6 @@
 """The page `Storage`: disks, a picture of what fills them, the chosen run, what goes next, and the trash."""
 
-from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -34,6 +34,9 @@ class StoragePage(VisibilityFrame):
     """The page. It sends no requests."""
 
     train_wanted = pyqtSignal()
+    import_wanted = pyqtSignal(QPoint)
+    """Position of a menu."""
+    back_up_wanted = pyqtSignal()
 
     def __init__(self, model: StorageModel) -> None:
         super().__init__()
@@ -51,6 +54,10 @@ class StoragePage(VisibilityFrame):
         self.volumes, self.legend = VolumeStrip(), KindLegend()
         self.map, self.side = StorageMapView(model), StorageSide(model)
         self.lists = StorageLists(model)
+        self.back_up = button(tr("Back up …"), "", "storage.back_up")
+        self.back_up.setToolTip(tr("Copy everything to one file, while runs go on"))
+        self.bring = button(tr("Import …"), "", "storage.import")
+        self.bring.setToolTip(tr("Archives, and runs of TensorBoard, W&B or mlflow"))
         self._problem = label("", "warn", wraps=True)
         self._strip = self._make_strip()
         self._stack = QStackedWidget()
@@ -125,6 +132,11 @@ class StoragePage(VisibilityFrame):
         named_shortcut(self._filled, "P", tr("Pin or unpin the run"), model.toggle_pin)
         self.first.clicked.connect(self.train_wanted)
         self._again.clicked.connect(model.wanted)
+        self.back_up.clicked.connect(self.back_up_wanted)
+        self.bring.clicked.connect(self._on_import)
+
+    def _on_import(self) -> None:
+        self.import_wanted.emit(self.bring.mapToGlobal(QPoint(0, self.bring.height() + 4)))
 
     def _make_strip(self) -> QWidget:
         made = QWidget()
@@ -206,6 +218,8 @@ class StoragePage(VisibilityFrame):
         head.addWidget(self._count)
         head.addStretch(1)
         head.addWidget(self.groupings)
+        head.addWidget(self.bring)
+        head.addWidget(self.back_up)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 16, 20, 16)
         layout.setSpacing(12)

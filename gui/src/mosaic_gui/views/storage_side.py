@@ -1,6 +1,6 @@
 """The chosen run on the page `Storage`: its files by kind, what is kept, what goes next, and its pin."""
 
-from PyQt6.QtCore import QPoint, Qt
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QVBoxLayout
 
 from mosaic_gui.state import wording
@@ -17,6 +17,9 @@ WIDTH, ROW_HEIGHT = 318, 27
 
 class StorageSide(QFrame):
     """Facts of one run, actions below them. Its texts are replaced, never its widgets."""
+
+    archive_wanted = pyqtSignal(list)
+    """Ids of runs that are to become a file."""
 
     def __init__(self, model: StorageModel) -> None:
         super().__init__()
@@ -36,11 +39,14 @@ class StorageSide(QFrame):
         self.pin = button("", "", "storage.pin")
         self.show_run = button(tr("Show the run"), "quiet", "storage.run")
         self.show_run.setIcon(icon("watch", "muted"))
+        self.archive = button(tr("Archive …"), "quiet", "storage.archive")
+        self.archive.setToolTip(tr("Everything of the run in one file, which import brings back"))
         self.prune = button("", "", "storage.prune_run")
         self._arrange()
         self.pin.clicked.connect(model.toggle_pin)
         self.show_run.clicked.connect(model.show_run)
         self.prune.clicked.connect(lambda: model.prune([model.chosen]))
+        self.archive.clicked.connect(lambda: self.archive_wanted.emit([model.chosen]))
         model.changed.connect(self.refresh)
         model.chosen_changed.connect(self.refresh)
         self.refresh()
@@ -49,7 +55,7 @@ class StorageSide(QFrame):
         """Show the chosen run, or what to do to see one."""
         model, run = self._model, self._model.run
         is_there = run is not None
-        for part in (self.table, self.pin, self.show_run):
+        for part in (self.table, self.pin, self.show_run, self.archive):
             part.setVisible(is_there)
         if run is None:
             self._title.set_whole(tr("No run chosen"))
@@ -87,7 +93,7 @@ class StorageSide(QFrame):
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for made in (self.show_run, self.pin, self.prune):
+        for made in (self.show_run, self.pin, self.archive, self.prune):
             if not made.isHidden():
                 _add(menu, made)
         menu.popup(place)
@@ -98,6 +104,9 @@ class StorageSide(QFrame):
         acts.addWidget(self.pin)
         acts.addWidget(self.show_run)
         acts.addStretch(1)
+        files = QHBoxLayout()
+        files.addWidget(self.archive)
+        files.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(14, 12, 14, 12)
         column.setSpacing(8)
@@ -107,6 +116,7 @@ class StorageSide(QFrame):
         column.addWidget(self._words)
         column.addStretch(0)
         column.addLayout(acts)
+        column.addLayout(files)
         column.addWidget(self.prune)
 
 

@@ -140,6 +140,10 @@ def stack_environment(
         "MOSAIC_VENVS": tree.venvs,
         "MOSAIC_HOME": environ.get("MOSAIC_HOME") or home,
         "MOSAIC_PROGRAM": program,
+        # the window starts the command line's code by it
+        "MOSAIC_COMMAND_LINE_PYTHON": tree.find("cli").python
+        if tree.is_checkout
+        else sys.executable,
     }
 
 
