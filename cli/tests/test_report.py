@@ -133,7 +133,7 @@ def test_a_page_loads_nothing_and_runs_its_own_script_alone() -> None:
 
 
 def test_runs_are_named_by_what_differs_and_seeds_look_alike() -> None:
-    """Colours stand for what was changed; a name has the seed, too."""
+    """Runs with other parameters have other colours; a name has the seed, too."""
     runs = [
         run_fields(n, parameters={"learning_rate": rate}, seed=seed)
         for n, (rate, seed) in enumerate([(0.1, 1), (0.1, 2), (0.2, 1)])

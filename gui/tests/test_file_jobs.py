@@ -73,6 +73,18 @@ def _is_whole(client: DesktopClient, run_id: str) -> bool:
     return run is not None and run.state.is_final and not run.telemetry_pending
 
 
+def _opened(client: DesktopClient) -> list[QUrl]:
+    """What is opened outside the window from now on."""
+    opened: list[QUrl] = []
+
+    def note(url: QUrl) -> bool:
+        opened.append(url)
+        return True
+
+    client.open_externally = note
+    return opened
+
+
 def _found(client: DesktopClient, name: str) -> QPushButton:
     found = client.window.findChild(QPushButton, name)
     assert found is not None, name
@@ -114,8 +126,7 @@ def test_a_run_is_archived_from_its_menu_and_comes_back_by_a_drop(
     client: DesktopClient, qtbot: QtBot, run_id: str, stack: RealStack, tmp_path: Path
 ) -> None:
     """The file is an archive; the result offers its folder; the same file dropped later brings the run back."""
-    opened: list[QUrl] = []
-    client.open_externally = lambda url: not opened.append(url)
+    opened = _opened(client)
     client.window.runs.select_run(run_id)
     client.window.runs.archive_action.trigger()
     _choose(client, "video")
@@ -178,8 +189,7 @@ def test_a_report_of_selected_runs_is_written_and_opened(
     client: DesktopClient, qtbot: QtBot, run_id: str, tmp_path: Path
 ) -> None:
     """The page has the run's id and its curves; the result's button opens it."""
-    opened: list[QUrl] = []
-    client.open_externally = lambda url: not opened.append(url)
+    opened = _opened(client)
     client.window.runs.select_run(run_id)
     client.window.runs.report_action.trigger()
     _choose(client)

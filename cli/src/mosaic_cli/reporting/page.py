@@ -233,7 +233,7 @@ def _add_differences(body: Element, content: ReportContent) -> None:
     section = _section(body, "Differences")
     runs = content.runs[:_MOST_DIFFERENT_RUNS]
     if len(content.runs) > len(runs):
-        words = f"Of the first {len(runs)} runs. `./mosaic diff RUN RUN` compares others."
+        words = f"The first {len(runs)} runs are compared. `./mosaic diff RUN RUN` compares others."
         SubElement(section, "p", {"class": "muted"}).text = words
     different = [row for row in content.rows if _differs(row, len(runs))]
     if not different:

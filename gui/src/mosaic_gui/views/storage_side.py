@@ -39,8 +39,12 @@ class StorageSide(QFrame):
         self.pin = button("", "", "storage.pin")
         self.show_run = button(tr("Show the run"), "quiet", "storage.run")
         self.show_run.setIcon(icon("watch", "muted"))
-        self.archive = button(tr("Archive …"), "quiet", "storage.archive")
-        self.archive.setToolTip(tr("Everything of the run in one file, which import brings back"))
+        self.archive = button("", "quiet", "storage.archive")
+        self.archive.setIcon(icon("files", "muted"))
+        self.archive.setAccessibleName(tr("Archive …"))
+        self.archive.setToolTip(
+            tr("Archive: everything of the run in one file, which import brings back")
+        )
         self.prune = button("", "", "storage.prune_run")
         self._arrange()
         self.pin.clicked.connect(model.toggle_pin)
@@ -104,9 +108,7 @@ class StorageSide(QFrame):
         acts.addWidget(self.pin)
         acts.addWidget(self.show_run)
         acts.addStretch(1)
-        files = QHBoxLayout()
-        files.addWidget(self.archive)
-        files.addStretch(1)
+        acts.addWidget(self.archive)
         column = QVBoxLayout(self)
         column.setContentsMargins(14, 12, 14, 12)
         column.setSpacing(8)
@@ -116,12 +118,11 @@ class StorageSide(QFrame):
         column.addWidget(self._words)
         column.addStretch(0)
         column.addLayout(acts)
-        column.addLayout(files)
         column.addWidget(self.prune)
 
 
 def _add(menu: QMenu, made: QPushButton) -> None:
-    action = menu.addAction(made.text())
+    action = menu.addAction(made.text() or made.accessibleName())
     if action is not None:
         action.setEnabled(made.isEnabled())
         action.triggered.connect(made.click)
