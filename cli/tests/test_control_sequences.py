@@ -175,6 +175,26 @@ SAMPLE = {
 }
 
 
+ALERTS: dict[str, Any] = {
+    "rules": [{"rule_id": "r1", "rule": FREE, "plain": FREE, "runs": FREE, "created_at": AT}],
+    "alerts": [
+        {
+            "alert_id": 1,
+            "run_id": RUN_ID,
+            "run_name": FREE,
+            "rule": FREE,
+            "plain": FREE,
+            "message": FREE,
+            "raised_at": AT,
+            "deliveries": [{"target": FREE, "state": "failed", "problem": FREE}],
+        }
+    ],
+    "targets": [
+        {"name": "chat", "kind": "webhook", "shown": FREE, "created_at": AT, "last_problem": FREE}
+    ],
+}
+
+
 @pytest.fixture
 def hostile(answers: Answers) -> Answers:
     """A stack in whose every free text there are control sequences."""
@@ -217,6 +237,18 @@ def hostile(answers: Answers) -> Answers:
         "/api/v1/storage/profiles": {"path": FREE, "exists": False, "problem": FREE, "content": {}},
         "/api/v1/storage/prune": {"files": 1, "bytes_by_kind": {FREE: 1}, "kept": KEPT},
         "/api/v1/storage/undo": {"files": 1, "refused": [FREE]},
+        "/api/v1/alerts": ALERTS,
+        "/api/v1/alerts/rules": ALERTS["rules"][0],
+        "/api/v1/alerts/rules/r1": ALERTS["rules"][0],
+        "/api/v1/alerts/rules/r1/restore": ALERTS["rules"][0],
+        "/api/v1/alerts/test": {
+            "rule": FREE,
+            "plain": FREE,
+            "changes": [{"is_raised": True, "message": FREE}],
+            "note": FREE,
+        },
+        "/api/v1/alerts/targets/chat": ALERTS["targets"][0],
+        "/api/v1/alerts/targets/chat/test": ALERTS["alerts"][0]["deliveries"][0],
         "/readyz": {"findings": [{"message": FREE}]},
         "/api/v1/tickets": {"url": FREE, "expires_at": "2026-01-01T00:00:00Z"},
     }
@@ -248,6 +280,10 @@ LINES_OF_VERBS = [
     ("profile", "last"), ("profile", EVIL), ("profile", "last", EVIL), ("pin", "last", "--checkpoint", EVIL),
     ("wandb", "status", "last"), ("wandb", "sync", "last"), ("wandb", "sync", EVIL), ("sweep", EVIL),
     ("archive", EVIL), ("archive", "last", "-o", EVIL), ("import", EVIL), ("report", EVIL),
+    ("alerts",), ("alerts", "add", "nan"), ("alerts", "add", EVIL), ("alerts", "rm", "r1"), ("alerts", "restore", "r1"),
+    ("alerts", "test", "nan", "last"), ("alerts", "target", "test", "chat"), ("alerts", "target", EVIL, "chat"),
+    ("alerts", "target", "add", "chat", "--webhook", "http://a/b", "-y"), ("alerts", "target", "add", EVIL),
+    ("archive", EVIL), ("archive", "last", "-o", EVIL), ("import", EVIL),
 ]  # fmt: skip
 
 

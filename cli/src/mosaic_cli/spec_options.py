@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mosaic_cli.alerting import read_alert
 from mosaic_cli.errors import ValueRefused
 from mosaic_cli.reference import parse_duration, parse_parameters
 from mosaic_cli.run_axes import RunAxes, read_axes
@@ -109,6 +110,15 @@ class SpecOptions:
     hold: Annotated[
         bool | None, typer.Option("--hold", help="Keep the run in the queue until you release it.")
     ] = None
+    alert: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--alert",
+            metavar="RULE",
+            help="Raise an alert when this holds, e.g. 'return<50 for 50k steps' or 'nan or inf' "
+            "(`./mosaic alerts --help`); may be repeated.",
+        ),
+    ] = None
     secret: Annotated[
         list[str] | None,
         typer.Option(
@@ -164,7 +174,11 @@ class SpecOptions:
             "note": self.note,
             "priority": self.priority,
             "hold": self.hold,
+            "alerts": self._alerts() or None,
             "secrets": self.secret or None,
             "consent": self.consent,
         }
         return given | {key: value for key, value in options.items() if value is not None}
+
+    def _alerts(self) -> list[str]:
+        return [read_alert(text).text for text in self.alert or []]

@@ -17,7 +17,7 @@ WORDS: dict[str, Words] = {
             "--note=any --priority=any --hold --consent=any --file=any -f=any --detach -d "
             "--dry-run --from-rl-zoo=any --json --url=any --token-file=any --ca-file=any --help -h "
         ),
-        repeated=kinds("--param=any -p=any --tag=any -t=any --secret=any --set=any "),
+        repeated=kinds("--param=any -p=any --tag=any -t=any --alert=any --secret=any --set=any "),
         arguments=("worker", "any", "any"),
     ),
     "play": Words(
@@ -239,7 +239,7 @@ WORDS: dict[str, Words] = {
             "--algorithm=any -a=any --detach -d --json --url=any --token-file=any --ca-file=any "
             "--help -h "
         ),
-        repeated=kinds("--param=any -p=any --tag=any -t=any --secret=any --set=any "),
+        repeated=kinds("--param=any -p=any --tag=any -t=any --alert=any --secret=any --set=any "),
         arguments=("run",),
     ),
     "tag": Words(
@@ -317,7 +317,7 @@ WORDS: dict[str, Words] = {
             "--note=any --priority=any --hold --consent=any --file=any -f=any --json --url=any "
             "--token-file=any --ca-file=any --help -h "
         ),
-        repeated=kinds("--param=any -p=any --tag=any -t=any --secret=any --set=any "),
+        repeated=kinds("--param=any -p=any --tag=any -t=any --alert=any --secret=any --set=any "),
         arguments=("worker", "any", "any"),
     ),
     "preflight": Words(
@@ -328,7 +328,7 @@ WORDS: dict[str, Words] = {
             "--note=any --priority=any --hold --consent=any --file=any -f=any --json --url=any "
             "--token-file=any --ca-file=any --help -h "
         ),
-        repeated=kinds("--param=any -p=any --tag=any -t=any --secret=any --set=any "),
+        repeated=kinds("--param=any -p=any --tag=any -t=any --alert=any --secret=any --set=any "),
         arguments=("worker", "any", "any"),
     ),
     "workers": Words(
@@ -442,6 +442,52 @@ WORDS: dict[str, Words] = {
                     "--output=any -o=any --json --url=any --token-file=any --ca-file=any --help -h "
                 ),
                 arguments=("any",),
+            ),
+        },
+    ),
+    "alerts": Words(
+        "Raise alerts when a rule holds in a run, and send them. Without a verb: rules, alerts and targets.",
+        options=kinds(
+            "--run=run -r=run --limit=any -n=any --json --url=any --token-file=any --ca-file=any "
+            "--help -h "
+        ),
+        verbs={
+            "list": Words(
+                "List rules for all runs, alerts (newest first) and targets.",
+                options=kinds(
+                    "--run=run -r=run --limit=any -n=any --json --url=any --token-file=any --ca-file=any "
+                    "--help -h "
+                ),
+            ),
+            "add": Words(
+                "Add a rule for all runs, those included that run now.",
+                options=kinds(
+                    "--runs=run --json --url=any --token-file=any --ca-file=any --help -h "
+                ),
+                arguments=("any",),
+            ),
+            "rm": Words(
+                "Remove a rule and clear its alerts. It can be restored for a day.",
+                options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
+                arguments=("any",),
+            ),
+            "restore": Words(
+                "Bring a removed rule back.",
+                options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
+                arguments=("any",),
+            ),
+            "test": Words(
+                "Try a rule on what a run has recorded: when it would have raised an alert. Nothing is kept or sent.",
+                options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),
+                arguments=("any", "run"),
+            ),
+            "target": Words(
+                "Add a webhook or a command that gets every alert, remove one, or send it a test.",
+                options=kinds(
+                    "--webhook=any --authorization --command=any --yes -y --json --url=any "
+                    "--token-file=any --ca-file=any --help -h "
+                ),
+                arguments=("any", "any"),
             ),
         },
     ),

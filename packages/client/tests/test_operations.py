@@ -50,6 +50,8 @@ PLAN: dict[str, Any] = {
 AT = {"checked_at": "2026-01-01T00:00:00Z"}
 PRUNE_PLAN = {"items": [], "planned_at": "2026-01-01T00:00:00Z"}
 PROFILES = {"path": "storage_profiles.yaml", "exists": False, "content": {}}
+ALERTS: dict[str, Any] = {"rules": [], "alerts": [], "targets": []}
+RULE = {"rule_id": "r1", "rule": "nan", "plain": "x", "created_at": "2026-01-01T00:00:00Z"}
 EVENTS: dict[str, Any] = {"events": [], "cursor": "", "has_more": False}
 
 FRAMES = frames.encode_page(frames.EpisodeFrames([b"frame"], 6, 9))
@@ -103,6 +105,39 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
     (lambda c: c.undo_prune(items=[4]), "POST", "/api/v1/storage/undo", {"items": [4]}, {"files": 1}),
     (lambda c: c.storage_profiles(), "GET", "/api/v1/storage/profiles", None, PROFILES),
     (lambda c: c.patch(RUN_ID, pinned_files=["a"]), "PATCH", RUN, {"pinned_files": ["a"]}, VIEW),
+    (lambda c: c.alerts(), "GET", "/api/v1/alerts", None, ALERTS),
+    (lambda c: c.alerts(RUN_ID, 5), "GET", f"/api/v1/alerts?run={RUN_ID}&limit=5", None, ALERTS),
+    (
+        lambda c: c.add_alert_rule("return < 50 for 50k steps", "env:X"),
+        "POST",
+        "/api/v1/alerts/rules",
+        {"rule": "return<50 for 50k steps", "runs": "env:X"},
+        RULE,
+    ),
+    (lambda c: c.remove_alert_rule("r1"), "DELETE", "/api/v1/alerts/rules/r1", None, RULE),
+    (lambda c: c.restore_alert_rule("r1"), "POST", "/api/v1/alerts/rules/r1/restore", None, RULE),
+    (
+        lambda c: c.test_alert("nan", RUN_ID),
+        "POST",
+        "/api/v1/alerts/test",
+        {"rule": "nan", "run_id": RUN_ID},
+        {"rule": "nan", "plain": "A value of a loss is NaN"},
+    ),
+    (
+        lambda c: c.set_alert_target("chat", "https://a/b", authorization="Bearer x", consent=True),
+        "PUT",
+        "/api/v1/alerts/targets/chat",
+        {"webhook": "https://a/b", "authorization": "Bearer x", "consent": True},
+        {"name": "chat", "kind": "webhook", "shown": "https://a/***", "created_at": "2026-01-01T00:00:00Z"},
+    ),
+    (lambda c: c.delete_alert_target("chat"), "DELETE", "/api/v1/alerts/targets/chat", None, None),
+    (
+        lambda c: c.test_alert_target("chat"),
+        "POST",
+        "/api/v1/alerts/targets/chat/test",
+        None,
+        {"target": "chat", "state": "delivered"},
+    ),
     (lambda c: c.move(RUN_ID, hold=False), "PATCH", f"{RUN}/queue", {"hold": False}, VIEW),
     (lambda c: c.move(RUN_ID, before=RUN_ID), "PATCH", f"{RUN}/queue", {"before": RUN_ID}, VIEW),
     (

@@ -20,6 +20,7 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 from pydantic import ValidationError
+from tests.alert_answers import alert_answers
 from tests.run_records import make_record
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
@@ -201,6 +202,7 @@ class Peers:
             "prune": self._prune,
             "undo_prune": self._undo_prune,
             "storage_profiles": self._storage_profiles,
+            **alert_answers(self.asked),
             "secrets": self._secrets,
             "set_secret": self._set_secret,
             "delete_secret": self._delete_secret,

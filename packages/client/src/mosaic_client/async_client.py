@@ -22,6 +22,7 @@ import httpx
 
 from mosaic_client import live_async
 from mosaic_client.call import Call
+from mosaic_client.calls import alerts as alert_calls
 from mosaic_client.calls import archives as archive_calls
 from mosaic_client.calls import checkpoints as checkpoint_calls
 from mosaic_client.calls import dashboards as dashboard_calls
@@ -199,6 +200,15 @@ class AsyncClient:
     prune = sent(storage_calls.prune)
     undo_prune = sent(storage_calls.undo_prune)
     storage_profiles = sent(storage_calls.storage_profiles)
+
+    alerts = sent(alert_calls.alerts)
+    add_alert_rule = sent(alert_calls.add_alert_rule)
+    remove_alert_rule = sent(alert_calls.remove_alert_rule)
+    restore_alert_rule = sent(alert_calls.restore_alert_rule)
+    test_alert = sent(alert_calls.test_alert)
+    set_alert_target = sent(alert_calls.set_alert_target)
+    delete_alert_target = sent(alert_calls.delete_alert_target)
+    test_alert_target = sent(alert_calls.test_alert_target)
 
     checkpoints = sent(checkpoint_calls.checkpoints)
     verify_checkpoints = sent(checkpoint_calls.verify_checkpoints)

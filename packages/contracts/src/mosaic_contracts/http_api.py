@@ -13,6 +13,13 @@ from urllib.parse import quote
 
 if TYPE_CHECKING:
     from mosaic_contracts.access import SecretEntries, SecretEntry, Ticket
+    from mosaic_contracts.alerts import (
+        AlertReport,
+        AlertRuleView,
+        AlertTargetView,
+        AlertTestReport,
+        DeliveryView,
+    )
     from mosaic_contracts.checkpoints import CheckpointPage, CheckpointRow
     from mosaic_contracts.curve_set import CurveSet
     from mosaic_contracts.deletion import DeletionReport
@@ -360,6 +367,42 @@ UNDO_PRUNE: Operation[UndoResult] = Operation(
 )
 STORAGE_PROFILES: Operation[StorageProfileList] = Operation(
     "GET", f"{PREFIX}/storage/profiles", "storage_reports.StorageProfileList"
+)
+
+_ALERT_RULE = PREFIX + "/alerts/rules/{rule_id}"
+_ALERT_TARGET = PREFIX + "/alerts/targets/{name}"
+ALERTS: Operation[AlertReport] = Operation("GET", f"{PREFIX}/alerts", "alerts.AlertReport")
+ADD_ALERT_RULE: Operation[AlertRuleView] = Operation(
+    "POST",
+    f"{PREFIX}/alerts/rules",
+    "alerts.AlertRuleView",
+    body="alerts.AlertRuleRequest",
+    repeats=True,
+)
+REMOVE_ALERT_RULE: Operation[AlertRuleView] = Operation(
+    "DELETE", _ALERT_RULE, "alerts.AlertRuleView"
+)
+RESTORE_ALERT_RULE: Operation[AlertRuleView] = Operation(
+    "POST", f"{_ALERT_RULE}/restore", "alerts.AlertRuleView", repeats=True
+)
+TEST_ALERT: Operation[AlertTestReport] = Operation(
+    "POST",
+    f"{PREFIX}/alerts/test",
+    "alerts.AlertTestReport",
+    body="alerts.AlertTestRequest",
+    repeats=True,
+    is_slow=True,
+)
+SET_ALERT_TARGET: Operation[AlertTargetView] = Operation(
+    "PUT",
+    _ALERT_TARGET,
+    "alerts.AlertTargetView",
+    body="alerts.AlertTargetRequest",
+    repeats=True,
+)
+DELETE_ALERT_TARGET: Operation[None] = Operation("DELETE", _ALERT_TARGET, form="nothing")
+TEST_ALERT_TARGET: Operation[DeliveryView] = Operation(
+    "POST", f"{_ALERT_TARGET}/test", "alerts.DeliveryView", is_slow=True
 )
 
 METRICS: Operation[list[MetricName]] = Operation(

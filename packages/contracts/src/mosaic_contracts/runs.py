@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import AwareDatetime, Field, field_validator
 
+from mosaic_contracts.alerts import RaisedAlert
 from mosaic_contracts.clock import ClockReading
 from mosaic_contracts.figures import steps_done, steps_in_all
 from mosaic_contracts.models import PeerModel
@@ -18,6 +19,7 @@ class StoredSpec(RunSpec):
     model_config = {**RunSpec.model_config, "extra": "allow"}
 
     parameters: dict[str, ParameterValue] = Field(default_factory=dict)
+    alerts: list[str] = Field(default_factory=list)
 
     @field_validator("algorithm", "environment", "name", "note", "consent")
     @classmethod
@@ -129,6 +131,8 @@ class RunRecord(PeerModel):
     trial: str | None = None
     """Key of this run in the sweep that started it (`parent`), e.g. `12/CartPole-v1/1`: number, environment, seed.
     Such a run is stopped with its sweep. None: it is no run of a trial."""
+    alerts: list[RaisedAlert] = Field(default_factory=list)
+    """Alerts that have not cleared."""
     pinned: bool = False
     """Whether the user keeps all of its files, whatever its storage profile says."""
     pinned_files: list[str] = Field(default_factory=list)

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
+from mosaic_contracts.alerts import RuleTexts
 from mosaic_contracts.branches import BranchPoint
 from mosaic_contracts.choices import (
     SECRET_NAME_PATTERN,
@@ -131,6 +132,8 @@ class RunSpec(UserModel):
     priority: Priority = 0
     storage_profile: ProfileName | None = None
     """Storage profile of the run's files (`storage_profiles.yaml`); None: the default one. It can be changed later."""
+    alerts: RuleTexts = Field(default_factory=list)
+    """Alert rules of this run (`alert_rules`), in addition to those for all runs."""
     hold: bool = False
     """Whether the run stays in the queue until it is released."""
     secrets: Annotated[list[SecretName], Field(max_length=32)] = Field(default_factory=list)

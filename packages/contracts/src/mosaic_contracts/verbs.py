@@ -9,6 +9,21 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, RootModel
 
 from mosaic_contracts.access import SecretEntries, SecretEntry
+from mosaic_contracts.alerts import (
+    AlertQuery,
+    AlertReport,
+    AlertRuleName,
+    AlertRuleOrder,
+    AlertRuleView,
+    AlertTargetName,
+    AlertTargetOrder,
+    AlertTargetView,
+    AlertTestOrder,
+    AlertTestReport,
+    DeliveryView,
+    EvaluateRequest,
+    EvaluateResult,
+)
 from mosaic_contracts.archive_words import ARCHIVE_S
 from mosaic_contracts.deletion import DeletionReport
 from mosaic_contracts.gpus import GpuReport
@@ -97,6 +112,10 @@ GROUP_S = 30.0
 """Time limit in seconds for a change of all runs of a group, of which there may be a thousand."""
 EPISODE_S = 30.0
 """Time limit in seconds for one page of an episode's events."""
+EVALUATE_S = 10.0
+"""Time limit in seconds for one page of points that alert rules look at."""
+ALERT_TEST_S = 60.0
+"""Time limit in seconds to try a rule on a whole run, or a target."""
 
 RequestT = TypeVar("RequestT", bound=BaseModel)
 ResultT = TypeVar("ResultT", bound=BaseModel)
@@ -188,6 +207,14 @@ PRUNE = _scheduler("prune", PruneOrder, PruneResult, PRUNE_S)
 """Removes files in bounded steps: the request is repeated while `PruneResult.left` is not 0."""
 UNDO_PRUNE = _scheduler("undo_prune", UndoOrder, UndoResult, PRUNE_S)
 STORAGE_PROFILES = _scheduler("storage_profiles", NoRequest, StorageProfileList)
+ALERTS = _scheduler("alerts", AlertQuery, AlertReport)
+ADD_ALERT_RULE = _scheduler("add_alert_rule", AlertRuleOrder, AlertRuleView)
+REMOVE_ALERT_RULE = _scheduler("remove_alert_rule", AlertRuleName, AlertRuleView)
+RESTORE_ALERT_RULE = _scheduler("restore_alert_rule", AlertRuleName, AlertRuleView)
+TEST_ALERT = _scheduler("test_alert", AlertTestOrder, AlertTestReport, ALERT_TEST_S)
+SET_ALERT_TARGET = _scheduler("set_alert_target", AlertTargetOrder, AlertTargetView)
+DELETE_ALERT_TARGET = _scheduler("delete_alert_target", AlertTargetName, RootModel[None])
+TEST_ALERT_TARGET = _scheduler("test_alert_target", AlertTargetName, DeliveryView, ALERT_TEST_S)
 STATUS = _scheduler("status", NoRequest, SchedulerStatus)
 
 RECORDER_COMMITTED = ServiceVerb("recorder", "committed", CommittedRequest, Committed)
@@ -200,6 +227,7 @@ RECORDER_KNOW_THINNED = ServiceVerb(
 )
 RECORDER_SPACE = ServiceVerb("recorder", "space", NoRequest, RunSpaces, SPACE_S)
 RECORDER_EPISODE = ServiceVerb("recorder", "episode", EpisodeRequest, EpisodeEvents, EPISODE_S)
+RECORDER_EVALUATE = ServiceVerb("recorder", "evaluate", EvaluateRequest, EvaluateResult, EVALUATE_S)
 RECORDER_FILES = ServiceVerb("recorder", "files", StoredFilesRequest, StoredFiles, REPORT_S)
 
 VERBS: tuple[ServiceVerb[Any, Any], ...] = (
@@ -241,5 +269,8 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
     *(SECRETS, SET_SECRET, DELETE_SECRET, STATUS),
     *(RECORDER_COMMITTED, RECORDER_STATUS, RECORDER_PRUNE, RECORDER_EPISODE, RECORDER_FILES),
     *(RECORDER_STORED, RECORDER_THIN, RECORDER_KNOW_THINNED, RECORDER_SPACE),
+    RECORDER_EVALUATE,
+    *(ALERTS, ADD_ALERT_RULE, REMOVE_ALERT_RULE, RESTORE_ALERT_RULE, TEST_ALERT),
+    *(SET_ALERT_TARGET, DELETE_ALERT_TARGET, TEST_ALERT_TARGET),
 )
 """All verbs."""

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +31,14 @@ class NewPoints(NamedTuple):
     has_more: bool
 
 
+class NewColumns(NamedTuple):
+    """One page as columns: attempt, metric, points with a step."""
+
+    columns: list[tuple[int, str, Columns]]
+    cursor: str
+    has_more: bool
+
+
 def read_new_points(
     db: sqlite3.Connection,
     run_id: str,
@@ -40,25 +48,45 @@ def read_new_points(
     contiguous: bool,
 ) -> NewPoints:
     """At most about `limit` points behind `cursor`. `contiguous`: none behind a hole of its source."""
+    page = read_new_columns(db, run_id, names, cursor, limit, contiguous)
+    points = [
+        PointsOfMetric(attempt, name, one["step"].tolist(), one["value"].tolist())
+        for attempt, name, one in page.columns
+    ]
+    return NewPoints(points, page.cursor, page.has_more)
+
+
+def read_new_columns(
+    db: sqlite3.Connection,
+    run_id: str,
+    names: Sequence[str],
+    cursor: Cursor,
+    limit: int,
+    contiguous: bool,
+) -> NewColumns:
+    """The same as columns."""
     position = dict(cursor)
-    points: list[PointsOfMetric] = []
+    columns: list[tuple[int, str, Columns]] = []
     for source in read_sources(db, run_id, contiguous):
         after = position.get(source.key, 0)
         if source.end <= after:
             continue
         if limit <= 0:
-            return NewPoints(points, format_cursor(position), has_more=True)
+            return NewColumns(columns, format_cursor(position), has_more=True)
         found, reach = _of_source(db, source, names, after, limit)
         position[source.key] = reach
-        for name, columns in found.items():
-            limit -= len(columns)
-            known = columns[columns["step"] != NO_STEP]
-            if len(known):
-                steps, values = known["step"].tolist(), known["value"].tolist()
-                points.append(PointsOfMetric(source.key[0], name, steps, values))
+        limit -= sum(len(one) for one in found.values())
+        columns += _with_steps(source.key[0], found)
         if reach < source.end:
-            return NewPoints(points, format_cursor(position), has_more=True)
-    return NewPoints(points, format_cursor(position), has_more=False)
+            return NewColumns(columns, format_cursor(position), has_more=True)
+    return NewColumns(columns, format_cursor(position), has_more=False)
+
+
+def _with_steps(attempt: int, found: dict[str, Columns]) -> Iterator[tuple[int, str, Columns]]:
+    for name, columns in found.items():
+        known = columns[columns["step"] != NO_STEP]
+        if len(known):
+            yield attempt, name, known
 
 
 def _of_source(

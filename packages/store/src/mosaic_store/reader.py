@@ -9,6 +9,7 @@ from typing import Any, Self
 import msgspec
 from pydantic_core import to_json
 
+from mosaic_contracts.alert_evaluation import EpisodeExtent
 from mosaic_contracts.builtin_values import event_to_builtin
 from mosaic_contracts.cursor import format_cursor, parse_cursor
 from mosaic_contracts.curve_set import CurveSet
@@ -26,6 +27,13 @@ from mosaic_contracts.runs import (
 from mosaic_contracts.store_upkeep import RunSpace, StoreSpace
 from mosaic_contracts.stored import BatchPage
 from mosaic_contracts.stored_files import StoredRunFiles
+from mosaic_store.alert_points import (
+    EndedEpisodes,
+    TimedPoints,
+    read_ended_episodes,
+    read_extent_of_episodes,
+    read_timed_points,
+)
 from mosaic_store.batch_page import read_batch_page
 from mosaic_store.checkpoints import (
     CheckpointEntry,
@@ -310,6 +318,29 @@ class Reader:
         """
         with self._pool.lend() as db:
             return read_new_points(db, run_id, names, parse_cursor(cursor), limit, contiguous)
+
+    def timed_points(
+        self, run_id: str, names: Sequence[str], cursor: str = "", limit: int = 20_000
+    ) -> TimedPoints:
+        """Points of these metrics with their times behind `cursor`, about `limit` at most. Holes are passed.
+
+        Raises:
+            ValueError: `cursor` is no cursor.
+        """
+        with self._pool.lend() as db:
+            return read_timed_points(db, run_id, names, parse_cursor(cursor), limit)
+
+    def ended_episodes(
+        self, run_id: str, lanes: Mapping[str, int], limit: int = 20_000
+    ) -> EndedEpisodes:
+        """Episodes that ended since, by the last number of each `attempt/environment`; `limit` of each at most."""
+        with self._pool.lend() as db:
+            return read_ended_episodes(db, run_id, lanes, limit)
+
+    def extent_of_episodes(self, run_id: str) -> EpisodeExtent | None:
+        """How far the newest attempt is, and where its last episode ended; None: it has no event."""
+        with self._pool.lend() as db:
+            return read_extent_of_episodes(db, run_id)
 
     def curve_set(
         self,

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from mosaic_contracts.alerts import EvaluateRequest, EvaluateResult
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.replays import EpisodeEvents, EpisodeRequest
 from mosaic_contracts.services import (
@@ -24,6 +25,7 @@ from mosaic_contracts.store_upkeep import (
 )
 from mosaic_contracts.stored_files import StoredFiles, StoredFilesRequest, StoredRunFiles
 from mosaic_recorder import VERSION
+from mosaic_recorder.alerts import RuleEvaluator
 from mosaic_recorder.disk import DiskGuard
 from mosaic_recorder.recorder import Recorder
 from mosaic_recorder.upkeep import Upkeep
@@ -46,12 +48,14 @@ class Verbs:
         self._upkeep = upkeep
         self._reader = reader
         self._guard = guard
+        self._rules = RuleEvaluator(reader)
 
     def table(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
         return {
             "committed": (CommittedRequest, self.committed),
             "episode": (EpisodeRequest, self.episode),
+            "evaluate": (EvaluateRequest, self.evaluate),
             "status": (None, self.status),
             "stored": (StoredRequest, self.stored),
             "prune": (RunRequest, self.prune),
@@ -96,6 +100,15 @@ class Verbs:
         """Answer when a message of the stream is in the store, or after a second."""
         cursor = await self._recorder.wait_stored(request.stream_seq, _STORED_WAIT_S)
         return StoredAnswer(cursor=cursor)
+
+    async def evaluate(self, request: EvaluateRequest) -> EvaluateResult:
+        """Move alert rules of a run on to what is stored."""
+        try:
+            return await asyncio.to_thread(self._rules.evaluate, request)
+        except StoreMissing:
+            return EvaluateResult(rules=request.rules)
+        except StoreError as error:
+            raise _unavailable(error) from error
 
     async def status(self) -> RecorderStatus:
         """How the recorder is."""

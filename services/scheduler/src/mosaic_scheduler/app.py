@@ -22,6 +22,10 @@ from mosaic_scheduler.admission.resumes import RunResumes
 from mosaic_scheduler.admission.sweeps import RunSweeps
 from mosaic_scheduler.admission.syncs import RunSyncs
 from mosaic_scheduler.admission.tracker_look import TrackerLooks
+from mosaic_scheduler.alerts.delivery import AlertDeliveries
+from mosaic_scheduler.alerts.targets import AlertTargets
+from mosaic_scheduler.alerts.verbs import AlertVerbs
+from mosaic_scheduler.alerts.watch import AlertWatch
 from mosaic_scheduler.api.changes import RunChanges
 from mosaic_scheduler.api.deletion import RunDeletion
 from mosaic_scheduler.api.gpus import GpuReports
@@ -198,6 +202,20 @@ class SchedulerApp:
             spare,
         )
         self._volumes.on_change(reported.set)
+        targets, deliveries_due = AlertTargets(home), asyncio.Event()
+        self._deliveries = AlertDeliveries(database, targets, deliveries_due)
+        self._alerts = AlertWatch(
+            database,
+            bus,
+            targets,
+            self._volumes,
+            announcer.announce,
+            events_due,
+            deliveries_due,
+        )
+        announcer.on_change(self._alerts.note_change)
+        self._volumes.on_change(self._alerts.note_change)
+        self._listener.on_stored(self._alerts.note_stored)
         self._purge = RunPurge(database, bus, home, executor, self._publisher, trash_due)
         self._machine = _machine_watch(
             settings, executor, ledger, self._gpu_watch, heartbeats, database, events_due
@@ -277,6 +295,10 @@ class SchedulerApp:
             self._files,
             RunFreeing(self._janitor, store, announcer),
             StorageVerbs(home, database, profiles, self._janitor, self._volumes),
+            AlertVerbs(
+                *(database, store, bus, self._alerts, targets, self._deliveries),
+                announcer.announce,
+            ),
             self._machine,
             self._catalogue,
         )
@@ -305,6 +327,8 @@ class SchedulerApp:
             "file_digests": self._files.run_digests,
             "retention": self._janitor.run,
             "trash": self._janitor.run_sweeps,
+            "alerts": self._alerts.run,
+            "alert_deliveries": self._deliveries.run,
             "machine": self._machine.run,
             "volumes": self._volumes.run,
             "gpus": self._gpu_watch.run,

@@ -65,6 +65,46 @@ class SecretNameInvalid(ProblemError):
         )
 
 
+class AlertRuleUnknown(ProblemError):
+    """No alert rule has this id."""
+
+    def __init__(self, rule_id: str) -> None:
+        super().__init__(
+            Problem(
+                code=ProblemCode.NOT_FOUND,
+                title="There is no such alert rule",
+                detail=f"No rule for all runs has the id {rule_id!r}. `./mosaic alerts` lists them.",
+            )
+        )
+
+
+class AlertTargetUnknown(ProblemError):
+    """No target of alerts has this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            Problem(
+                code=ProblemCode.NOT_FOUND,
+                title="There is no such target",
+                detail=f"No target of alerts is called {name!r}. `./mosaic alerts` lists them, "
+                "`./mosaic alerts target add NAME` makes one.",
+            )
+        )
+
+
+class AlertTargetRefused(ProblemError):
+    """A target of alerts cannot be made; the message says why, without its secrets."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            Problem(
+                code=ProblemCode.REQUEST_INVALID,
+                title="The target is not valid",
+                detail=f"{why[:1].upper()}{why[1:]}.",
+            )
+        )
+
+
 class XmppUnavailable(ProblemError):
     """Agents could not log in at the stack's XMPP server."""
 

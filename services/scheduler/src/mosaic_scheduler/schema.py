@@ -159,6 +159,49 @@ CREATE INDEX runs_of_groups ON runs ({GROUP_OF_RUN});
 """
 """Kept as long as one of its runs is."""
 
+_ALERTS = """
+ALTER TABLE runs ADD COLUMN alerts_state INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX runs_alerts_due ON runs (alerts_state) WHERE alerts_state = 1;
+CREATE TABLE alert_rules (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    rule TEXT NOT NULL,
+    runs TEXT NOT NULL,
+    created_at REAL NOT NULL,
+    active_since REAL NOT NULL,
+    removed_at REAL
+) STRICT;
+CREATE TABLE alert_states (
+    run_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    state TEXT NOT NULL,
+    PRIMARY KEY (run_id, key)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE alerts (
+    alert_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    rule TEXT NOT NULL,
+    rule_id TEXT,
+    raised_at REAL NOT NULL,
+    cleared_at REAL,
+    data TEXT NOT NULL
+) STRICT;
+CREATE INDEX alerts_by_run ON alerts (run_id, key);
+CREATE TABLE alert_deliveries (
+    delivery TEXT PRIMARY KEY,
+    alert_id INTEGER NOT NULL,
+    target TEXT NOT NULL,
+    state INTEGER NOT NULL,
+    tries INTEGER NOT NULL DEFAULT 0,
+    due_at REAL NOT NULL,
+    problem TEXT NOT NULL DEFAULT '',
+    body TEXT NOT NULL
+) STRICT;
+CREATE INDEX alert_deliveries_due ON alert_deliveries (due_at) WHERE state = 0;
+CREATE INDEX alert_deliveries_by_alert ON alert_deliveries (alert_id);
+"""
+"""Rules for all runs, how far each rule is in each run, alerts, and what is on its way to a target. `runs.alerts_state`
+is 1 while rules look at a run (`runs.alert_due`); a `run_id` that is empty means the stack."""
 MIGRATIONS = (
     _FIRST,
     _CHANGES_BY_USERS,
@@ -172,5 +215,6 @@ MIGRATIONS = (
     _FILES_OF_RUNS,
     _REMOVED_FILES,
     _GROUPS,
+    _ALERTS,
 )
 """Never change one that was released; append."""

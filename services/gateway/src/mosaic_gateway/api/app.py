@@ -10,6 +10,7 @@ from mosaic_contracts.frames import SUBPROTOCOL
 from mosaic_contracts.http_api import FRAMES_PATH, PREFIX
 from mosaic_gateway.access.guard import Guard
 from mosaic_gateway.api import (
+    alerts,
     archives,
     checkpoints,
     dashboards,
@@ -89,6 +90,7 @@ def create_app(services: Services, token: str, connections: Connections | None =
             archives,
         ),
         storage,
+        alerts,
     )
     for routes in (stack, *runs_and_files, secrets, tickets):
         api.include_router(routes.router)

@@ -11,6 +11,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
 from mosaic_contracts.access import SecretValue, TicketRequest
+from mosaic_contracts.alerts import AlertRuleRequest, AlertTargetRequest, AlertTestRequest
 from mosaic_contracts.branches import ForkRequest
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
 from mosaic_contracts.dashboards import DashboardRequest
@@ -28,6 +29,7 @@ BODIES = (
     *(RunSpec, RunPatch, QueuePatch, CloneRequest, PlayRequest, ForkRequest, ReplayRequest),
     *(DashboardRequest, SweepSpec, SweepStop, SweepResume, SyncRequest, SecretValue, TicketRequest),
     *(PruneRequest, UndoRequest, FreeRequest, GroupSpec, GroupRetry),
+    *(AlertRuleRequest, AlertTestRequest, AlertTargetRequest),
 )
 _REF = "#/components/schemas/{model}"
 _FLOAT = {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}

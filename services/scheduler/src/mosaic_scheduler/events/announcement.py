@@ -1,6 +1,7 @@
 """Telling the gateway, and through it everybody who looks, how runs are."""
 
 import asyncio
+from collections.abc import Callable
 
 from mosaic_contracts import subjects
 from mosaic_contracts.runs import RunRecord
@@ -23,10 +24,17 @@ class RunAnnouncer:
         self._bus = bus
         self._views = views
         self._events_due = events_due
+        self._listeners: list[Callable[[], None]] = []
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after each change of a record."""
+        self._listeners.append(listener)
 
     async def announce(self, record: RunRecord) -> None:
         """Tell of a change."""
         self._events_due.set()
+        for listener in self._listeners:
+            listener()
         await self.publish(self._views.view(record))
 
     async def publish(self, view: RunRecord) -> None:

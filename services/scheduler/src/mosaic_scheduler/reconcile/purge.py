@@ -175,7 +175,11 @@ def _delete_folder(path: Path) -> int:
 
 def _forget(connection: sqlite3.Connection, run_id: str) -> None:
     with transaction(connection):
-        for table in ("supervisor_events", "idempotency_keys", "runs"):
+        connection.execute(
+            "DELETE FROM alert_deliveries WHERE alert_id IN (SELECT alert_id FROM alerts WHERE run_id = ?)",
+            (run_id,),
+        )
+        for table in ("supervisor_events", "idempotency_keys", "alert_states", "alerts", "runs"):
             connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - the names above
         connection.execute("DELETE FROM trial_runs WHERE sweep = ?", (run_id,))
         connection.execute("DELETE FROM kept_files WHERE run_id = ?", (run_id,))

@@ -167,12 +167,12 @@ def delete_all(connection: sqlite3.Connection, run_id: str) -> None:
 def settle(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
     """Clear `telemetry_pending` of an ended run once neither its outbox nor this table has anything of it.
 
-    While the report of its files is due, something of it is still to come.
+    While the report of its files is due, or alert rules look at it, something of it is still to come.
 
     Inside the transaction that took the last of it away. Return the changed record, None when nothing changed.
     """
     row = connection.execute(
-        "SELECT record FROM runs WHERE run_id = ?1 AND pending = 0 AND files_state <> 1"
+        "SELECT record FROM runs WHERE run_id = ?1 AND pending = 0 AND files_state <> 1 AND alerts_state <> 1"
         " AND json_extract(record, '$.telemetry_pending')"
         " AND NOT EXISTS (SELECT 1 FROM supervisor_events WHERE run_id = ?1)",
         (run_id,),

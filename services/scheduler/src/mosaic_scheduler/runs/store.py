@@ -14,7 +14,15 @@ from mosaic_scheduler.database import Database, transaction
 from mosaic_scheduler.errors import LeaseTaken, RunTransitionInvalid
 from mosaic_scheduler.executors.protocol import AttemptRef
 from mosaic_scheduler.gpus import lease
-from mosaic_scheduler.runs import file_reports, groups, idempotency, outbox, selection, trials
+from mosaic_scheduler.runs import (
+    alert_due,
+    file_reports,
+    groups,
+    idempotency,
+    outbox,
+    selection,
+    trials,
+)
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.outbox import RunFact
 from mosaic_scheduler.runs.parsed import ParsedRuns, StoredRun, select
@@ -357,6 +365,7 @@ def _insert_within(
     outbox.append_facts(connection, record, facts)
     outbox.append(connection, record)
     file_reports.note_end(connection, record)
+    alert_due.note_new(connection, record)
 
 
 def _claim_key(connection: sqlite3.Connection, key: IdempotencyKey, run_id: str) -> None:
