@@ -112,10 +112,15 @@ class RunFollower:
         if run.revision < self.run.revision:
             return
         self.run = run
+        for alert in run.alerts:
+            self._say(f"alert: {alert.rule}: {alert.message}")
         for note in run.notes:
-            if note not in self._told:
-                self._told.add(note)
-                self.news.append(note)
+            self._say(note)
+
+    def _say(self, words: str) -> None:
+        if words not in self._told:
+            self._told.add(words)
+            self.news.append(words)
 
     def _take_event(self, event: dict[str, object]) -> None:
         if event["type"] == "episode":

@@ -109,7 +109,7 @@ ENTRIES = (
             "add": "add_alert",
             "rm": "remove_alert",
             "restore": "restore_alert",
-            "test": "test_alert",
+            "test": "try_alert",
             "target": "alert_target",
         },
         acts_alone=True,

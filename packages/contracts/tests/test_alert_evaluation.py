@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -101,8 +102,12 @@ def test_pages_make_no_difference(values: list[float], cuts: list[int], rule: st
     at_once = advance(parsed, AlertState(), [whole], all_changes=True)
     state, found = AlertState(), []
     ends = sorted({0, len(values), *(cut for cut in cuts if cut < len(values))})
-    for first, last in zip(ends, ends[1:]):
-        part = TimedSeries(1, "loss", *(column[first:last] for column in whole[2:]))
+    for first, last in pairwise(ends):
+        part = whole._replace(
+            steps=whole.steps[first:last],
+            times_s=whole.times_s[first:last],
+            values=whole.values[first:last],
+        )
         found += advance(parsed, state, [part], all_changes=True)
         state = AlertState.model_validate_json(state.model_dump_json())
     assert [c.model_dump_json() for c in found] == [c.model_dump_json() for c in at_once]

@@ -72,7 +72,7 @@ def test_a_rule_has_one_short_text_and_a_sentence(
         ("return<5 for ever", "ever", "how long"),
         ("return<5 for 0 steps", "0", "at least 1 step"),
         ("return<5 or nan", "or nan", "nothing may follow"),
-        ("no epsiode for 5m", "epsiode", "no episode for"),
+        ("no steps for 5m", "steps", "no episode for"),
         ("no episode", "", "how long"),
         ("disk full", "full", "disk low"),
         ("state:dead", "state:dead", "failed"),

@@ -118,7 +118,7 @@ def restore_alert(rule_id: RuleId, json: option.Json = False) -> None:
     emit(view) if json else say(f"{view.rule_id}: {one_line(view.plain)}.")
 
 
-def test_alert(rule: Rule, run: option.Run, json: option.Json = False) -> None:
+def try_alert(rule: Rule, run: option.Run, json: option.Json = False) -> None:
     """Try a rule on what a run has recorded: when it would have raised an alert. Nothing is kept or sent."""
     read = read_alert(rule)
     with open_client() as client:

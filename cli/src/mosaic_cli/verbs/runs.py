@@ -262,6 +262,11 @@ def show(run: option.Run, json: option.Json = False) -> None:
         say("Its trainer does not move at the moment.")
     if view.deleted_at:
         say(f"It is deleted; `./mosaic restore {view.run_id}` brings it back.")
+    for alert in view.alerts:
+        out.print(
+            Text.assemble(("Alert: ", "red"), one_line(f"{alert.rule}: {alert.message}")),
+            soft_wrap=True,
+        )
     for note in view.notes:
         say(f"Note: {note}")
     print_summary(out, view, artifacts, Layout.of_environment().home)
@@ -460,6 +465,8 @@ def _state(run: "AnyRun") -> Text:
         words += ", held"
     if run.unresponsive:
         words += ", unresponsive"
+    if run.alerts:
+        words += f", {plural(len(run.alerts), 'alert')}"
     if run.telemetry_pending:
         words += ", shipping"
     return Text(words, STATE_STYLE[run.state])

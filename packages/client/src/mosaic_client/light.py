@@ -121,6 +121,15 @@ class GroupPlaceFields(Light):
     place: int
 
 
+class RaisedAlertFields(Light):
+    """As in `mosaic_contracts.alerts.RaisedAlert`."""
+
+    alert_id: int
+    rule: str
+    message: str
+    raised_at: datetime
+
+
 class RunFields(Light):
     """As in `mosaic_contracts.runs.RunView`."""
 
@@ -144,6 +153,7 @@ class RunFields(Light):
     worker_version: str | None = None
     image: str | None = None
     notes: list[str] = []
+    alerts: list[RaisedAlertFields] = []
     tags: list[str] = []
     note: str = ""
     pinned: bool = False

@@ -1,4 +1,4 @@
-"""Language of alert rules: `return<50 for 50k steps`, `nan or inf in losses/*`, `no episode for 10m`, `disk low`, `failed`.
+"""Language of alert rules: `return<50 for 50k steps`, `nan or inf`, `no episode for 10m`, `disk low`, `failed`.
 
 `parse_alert` reads a rule once; an error points at the word. Metrics have the names that they have in the search of the
 run list (`m.losses/entropy`). Without pydantic: the command line, the services and the window use it.
@@ -375,7 +375,7 @@ def _lasting(tokens: _Tokens) -> tuple[int | None, float | None]:
 
 
 def _metric_name(tokens: _Tokens, first: _Token) -> str:
-    """The name of a metric, which may stand in quotes behind `m.`."""
+    """The name of a metric, which may have quotes behind `m.`."""
     name = first.text.removeprefix(METRIC)
     if not name and tokens.peek().startswith('"'):
         name = tokens.take().text

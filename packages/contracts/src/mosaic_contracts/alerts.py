@@ -37,7 +37,7 @@ def _search_text(text: str) -> str:
         raise ValueError(f"{error} (character {error.start + 1})") from None
     if search.of_store.terms:
         raise ValueError(
-            "runs are chosen by what their record says (env:, algo:, tag:, parameters), not by returns, steps or metrics"
+            "runs are chosen by their record (env:, algo:, tag:, parameters), not by returns, steps or metrics"
         )
     return text.strip()
 
@@ -143,11 +143,11 @@ class AlertTargetView(PeerModel):
 
 
 class AlertTargetFile(PeerModel):
-    """A file of `alert_words.TARGETS_DIR`. Who can write it there is the user of the stack: that is the consent."""
+    """A file of `alert_words.TARGETS_DIR`. Only the user of the stack can write it there, which is the consent."""
 
     kind: Literal["webhook", "command"]
     url: str = ""
-    """Of a webhook."""
+    """Address of a webhook."""
     authorization: str = ""
     argv: list[str] = Field(default_factory=list)
     """Program and arguments of a command. No shell reads them."""

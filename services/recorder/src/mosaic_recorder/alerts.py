@@ -1,4 +1,4 @@
-"""Moves alert rules on to what the store has (ADR 0037). It reads as everybody else does: what is taken in never waits for it."""
+"""Moves alert rules on to what the store has (ADR 0037). It only reads: the intake never waits for it."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`/alerts`: rules for all runs, what they found, and the targets that are told. A target's address goes in and never comes out."""
+"""`/alerts`: rules for all runs, what they found, and targets. The address of a target goes in and never comes out."""
 
 import re
 from typing import Annotated

@@ -41,7 +41,7 @@ class DueRun:
 
 
 @dataclass(frozen=True)
-class Finding:
+class RuleFinding:
     """How far a rule is in a run after a look, and what that look found."""
 
     rule: ActiveRule
@@ -89,7 +89,7 @@ def finish(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
 def record_findings(
     connection: sqlite3.Connection,
     run_id: str,
-    findings: Sequence[Finding],
+    findings: Sequence[RuleFinding],
     last_return: float | None,
     targets: Sequence[str],
 ) -> RunRecord | None:
@@ -139,7 +139,7 @@ def record_stack(
             "INSERT INTO alert_states VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state",
             (STACK, rule.key, state.model_dump_json()),
         )
-        alert_id = _note(connection, STACK, Finding(rule, state, [change]), change)
+        alert_id = _note(connection, STACK, RuleFinding(rule, state, [change]), change)
         if alert_id is not None:
             _send(connection, alert_id, _delivery(alert_id, rule.rule, change, None, None), targets)
 
@@ -210,7 +210,7 @@ def _write(
 
 
 def _note(
-    connection: sqlite3.Connection, run_id: str, finding: Finding, change: AlertChange
+    connection: sqlite3.Connection, run_id: str, finding: RuleFinding, change: AlertChange
 ) -> int | None:
     """Write an alert, or its end. Return its id; None: there is nothing to be said."""
     now, rule = time.time(), finding.rule

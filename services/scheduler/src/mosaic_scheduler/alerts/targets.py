@@ -1,6 +1,6 @@
 """Targets of alerts: a file each, written by the user of the stack, readable for nobody else.
 
-A webhook may also be added through the API. A command cannot: whoever has the token of the API would run programs.
+A webhook may also be added through the API. A command cannot: the token of the API would be enough to run programs.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Evaluates alert rules (ADR 0037): the recorder moves them on where it has the points, this loop keeps how far they are."""
+"""Evaluates alert rules (ADR 0037): the recorder moves them on over its points, this loop keeps how far they are."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from mosaic_contracts.states import RunState
 from mosaic_contracts.storage_words import VolumeLevel
 from mosaic_contracts.verbs import RECORDER_EVALUATE
 from mosaic_scheduler.alerts import ledger, rules
-from mosaic_scheduler.alerts.ledger import DueRun, Finding
+from mosaic_scheduler.alerts.ledger import DueRun, RuleFinding
 from mosaic_scheduler.alerts.rules import ActiveRule, StoredRule
 from mosaic_scheduler.alerts.targets import AlertTargets
 from mosaic_scheduler.database import Database
@@ -169,7 +169,7 @@ class AlertWatch:
             await self._record(
                 record.run_id,
                 [
-                    Finding(by_key[look.key], look.state, look.changes)
+                    RuleFinding(by_key[look.key], look.state, look.changes)
                     for look in result.rules
                     if look.changes or look.state != states.get(look.key)
                 ],
@@ -209,7 +209,7 @@ class AlertWatch:
             if change is not None and change.is_raised != state.is_raised:
                 new = state.model_copy(update={"is_raised": change.is_raised})
                 is_moment = one.rule.kind is AlertKind.STATE and run.record.state.is_final
-                findings.append(Finding(one, new, [change], is_moment))
+                findings.append(RuleFinding(one, new, [change], is_moment))
         await self._record(run.record.run_id, findings, states, last_return)
 
     async def _look_at_disks(self) -> None:
@@ -238,7 +238,7 @@ class AlertWatch:
     async def _record(
         self,
         run_id: str,
-        findings: Sequence[Finding],
+        findings: Sequence[RuleFinding],
         states: dict[str, AlertState],
         last_return: float | None,
     ) -> None:
