@@ -283,7 +283,6 @@ LINES_OF_VERBS = [
     ("alerts",), ("alerts", "add", "nan"), ("alerts", "add", EVIL), ("alerts", "rm", "r1"), ("alerts", "restore", "r1"),
     ("alerts", "test", "nan", "last"), ("alerts", "target", "test", "chat"), ("alerts", "target", EVIL, "chat"),
     ("alerts", "target", "add", "chat", "--webhook", "http://a/b", "-y"), ("alerts", "target", "add", EVIL),
-    ("archive", EVIL), ("archive", "last", "-o", EVIL), ("import", EVIL),
 ]  # fmt: skip
 
 
