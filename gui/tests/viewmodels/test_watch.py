@@ -240,3 +240,9 @@ def test_a_mean_takes_the_history_that_holds(model: WatchModel) -> None:
     assert mean.smooth.y[mean.smooth.x < 880] == pytest.approx(1.0)
     assert mean.smooth.y[mean.smooth.x > 920] == pytest.approx(5.0)
     assert mean.smooth.x[-1] == 1700
+
+
+def test_use_of_the_machine_is_no_first_chart() -> None:
+    """It is known before the first return, and waits for being chosen."""
+    assert first_charts(["system/cpu_percent", "system/rss_bytes"]) == []
+    assert first_charts(["system/cpu_percent", "losses/entropy"]) == ["losses/entropy"]

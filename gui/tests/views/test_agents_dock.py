@@ -144,3 +144,19 @@ def test_the_dock_folds_to_icons(qtbot: QtBot, shown: Shown) -> None:
     assert (page.text(), page.toolTip(), page.isVisible()) == ("", "Runs (Ctrl+1)", True)
     qtbot.mouseClick(shown.button("agents.fold"), LEFT)
     assert page.text() == "Runs"
+
+
+def test_modes_that_no_worker_offers_are_no_choices(shown: Shown) -> None:
+    """One sentence stands in their place; they appear with the first worker that offers them."""
+    assert shown.button("agents.card.agent").isVisible()
+    assert not shown.button("agents.card.human").isVisible()
+    assert not shown.button("agents.card.hybrid").isVisible()
+    assert "install a worker that offers it" in shown.texts()
+    shown.model.set_mode(Mode.AGENT)
+    assert not shown.button("agents.mode.human").isVisible()
+    description = worker().description
+    assert description is not None
+    playable = description.model_copy(update={"modes": ["train", "human", "hybrid", "agent"]})
+    shown.take(worker(description=playable))
+    assert shown.button("agents.mode.human").isVisible()
+    assert shown.button("agents.mode.hybrid").isVisible()

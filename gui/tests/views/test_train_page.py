@@ -584,3 +584,14 @@ def test_the_form_is_copied_as_a_command(qtbot: QtBot, shown: Shown) -> None:
     assert said[0][0] == "Copied: ./mosaic run cleanrl ppo CartPole-v1 --seed 1-3"
     type_into(qtbot, shown.field("run.seed"), "1-")
     assert not shown.button("preflight.copy").isEnabled()
+
+
+def test_another_algorithm_clears_the_search(qtbot: QtBot, shown: Shown) -> None:
+    """A search for arguments of the last algorithm hides nothing of the next one."""
+    shown.page.form.bar.search.setText("learn")
+    shown.model.reset()
+    assert shown.page.form.bar.search.text() == "learn"
+    shown.model.choose("cleanrl", "dqn")
+    assert shown.page.form.bar.search.text() == ""
+    assert shown.page.form.rows[("parameters", "gamma")].isVisible()
+    shown.settle(qtbot)

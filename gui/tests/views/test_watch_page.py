@@ -16,7 +16,7 @@ from mosaic_gui.plots.curve_items import SMOOTH_WIDTH
 from mosaic_gui.plots.export import write_chart
 from mosaic_gui.plots.readout import distinct
 from mosaic_gui.state.curves import EPISODE_RETURN
-from mosaic_gui.state.store import Store
+from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.theme.apply import current
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
 from mosaic_gui.viewmodels.differences import DifferencesModel
@@ -577,3 +577,19 @@ def test_the_first_chart_is_drawn_once(shown: Shown, monkeypatch: pytest.MonkeyP
     QApplication.processEvents()
     shown.model.consume(shown.store.apply(episodes(1, [1.0, 5.0, 2.0])))
     assert drawn == [EPISODE_RETURN]
+
+
+def test_stages_stand_where_the_charts_will_be(shown: Shown) -> None:
+    """While a run starts its stages are shown; with the first point the charts are."""
+    shown.watch(RunState.STARTING)
+    stages = shown.page.stages
+    assert stages.isVisible()
+    assert [words for words, _ in stages.texts] == ["Waiting in the queue", "Starting the worker"]
+    shown.store.apply(metrics(1, "system/cpu_percent", [50.0]))
+    shown.model.consume(Changes(curves=frozenset({run_id(0)})))
+    shown.page.refresh()
+    assert stages.isVisible()
+    shown.store.apply(episodes(2, [1.0, 2.0]))
+    shown.model.consume(Changes(curves=frozenset({run_id(0)})))
+    shown.page.refresh()
+    assert not stages.isVisible()

@@ -113,7 +113,7 @@ def test_the_config_is_first_and_complete(runs: Any, algorithm: str) -> None:
     assert data["record"] == "full"
     assert data["total_steps"] == case.steps
     phases = [event["phase"] for event in of_type(events, "lifecycle")]
-    assert phases == ["training", "done"]
+    assert phases == ["importing", "training", "done"]
     assert events[-1]["phase"] == "done"
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
 

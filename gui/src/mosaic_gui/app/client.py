@@ -60,6 +60,7 @@ class DesktopClient(ClientParts):
             self.preferences.keep(self.launch, self.trained)
         self._second.stop()
         self.keyring.stop()
+        self.installer.close()
         self.gamepad.close()
         self.stack.stop()
         self.clock.stop()
@@ -74,6 +75,7 @@ class DesktopClient(ClientParts):
         self.hardware.clear()
         session.machine_seen.connect(self._on_machine)
         self.watch.files.root = self.home if self.stack.is_local else None
+        self.installer.set_local(self.stack.is_local)
         for controller in self.attached:
             controller.attach(session)
         self._second.start()

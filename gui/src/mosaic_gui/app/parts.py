@@ -42,6 +42,7 @@ from mosaic_gui.controllers.takeover import TakeoverController
 from mosaic_gui.controllers.theme import ThemeController
 from mosaic_gui.controllers.trash import TrashController
 from mosaic_gui.controllers.watch import WatchController
+from mosaic_gui.controllers.worker_install import WorkerInstaller
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.agents import AgentsModel
@@ -148,6 +149,7 @@ class ClientParts(QObject):
     def _make_controllers(self) -> None:
         self.stack = ConnectionController(self.home, self.connection, self.store, self.clock, self)
         self.keyring = KeyringClient(self.launch, self)
+        self.installer = WorkerInstaller(self.agents, self.home, parent=self)
         self.theme = ThemeController(self.preferences, self)
         self.layouts = LayoutController(self.preferences.folder, self.say, self)
         self.run_list = RunListController(self.store, self.table, self)

@@ -332,6 +332,7 @@ class Wiring(QObject):
         parts.beliefs.place_changed.connect(self._on_beliefs_place)
         parts.watch.finer_wanted.connect(parts.curve_refiner.want)
         parts.launch_controller.launched.connect(self._on_launched)
+        parts.installer.installed.connect(parts.launch_controller.read_workers)
         parts.launch_controller.group_launched.connect(self._on_group_launched)
         parts.launch_controller.said.connect(parts.say)
         parts.run_actions.made.connect(lambda run: self.navigator.open_runs([run.run_id]))

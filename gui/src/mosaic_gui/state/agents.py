@@ -63,6 +63,8 @@ class AgentGroup:
     """Levels of recording that the worker offers."""
     agents: tuple[Agent, ...]
     """Algorithms that learn or act by themselves; a person acts in runs of the others."""
+    component: str = ""
+    """Component whose environment the worker needs, for `./mosaic sync`; empty: the stack does not make it."""
     is_for_people: bool = False
     """Whether a person acts in runs of the worker, and nothing can be trained with it."""
 
@@ -75,6 +77,13 @@ def agent_groups(workers: Iterable[WorkerEntry]) -> list[AgentGroup]:
 def groups_for(groups: Iterable[AgentGroup], mode: Mode) -> list[AgentGroup]:
     """The groups whose workers offer this mode in `describe`."""
     return [group for group in groups if mode.value in group.modes]
+
+
+def offered_modes(groups: Iterable[AgentGroup]) -> set[Mode]:
+    """The modes that some worker offers; all before the workers are known. Agents can always be trained."""
+    known = list(groups)
+    offered = {mode for mode in Mode if groups_for(known, mode)}
+    return offered | {Mode.AGENT} if known else set(Mode)
 
 
 def _group(worker: WorkerEntry) -> AgentGroup:
@@ -90,6 +99,7 @@ def _group(worker: WorkerEntry) -> AgentGroup:
         modes=frozenset(description.modes if description else ()),
         levels=tuple(description.record_levels if description else ()),
         agents=tuple(_agent(manifest.id, one) for one in algorithms if not one.human),
+        component=manifest.room or "",
         is_for_people=_is_for_people(description),
     )
 

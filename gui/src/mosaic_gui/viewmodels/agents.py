@@ -3,7 +3,16 @@
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.services import WorkerEntry
-from mosaic_gui.state.agents import Agent, AgentGroup, AgentKey, Mode, Way, agent_groups, groups_for
+from mosaic_gui.state.agents import (
+    Agent,
+    AgentGroup,
+    AgentKey,
+    Mode,
+    Way,
+    agent_groups,
+    groups_for,
+    offered_modes,
+)
 from mosaic_gui.viewmodels.launch import LaunchModel
 
 
@@ -15,6 +24,9 @@ class AgentsModel(QObject):
     groups_changed = pyqtSignal()
     remembered = pyqtSignal()
     """The user chose something that is saved for the next start."""
+    install_wanted = pyqtSignal(str)
+    """The environment of a worker is to be made, by its component."""
+    installs_changed = pyqtSignal()
 
     def __init__(self, launch: LaunchModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -23,6 +35,12 @@ class AgentsModel(QObject):
         """None until the user has chosen one; agents are hidden until then."""
         self.ways: dict[AgentKey, Way] = {}
         self.groups: list[AgentGroup] = []
+        self.can_install = False
+        """Whether environments of workers can be made from here."""
+        self.installs: dict[str, str] = {}
+        """Last words of each installation that goes on, by component."""
+        self.install_problems: dict[str, str] = {}
+        """Why the last installation failed, by component."""
         launch.catalogue_changed.connect(self._on_catalogue)
         launch.draft_replaced.connect(self.changed)
 
@@ -52,6 +70,33 @@ class AgentsModel(QObject):
     def offered(self) -> list[AgentGroup]:
         """Groups whose workers offer the chosen mode."""
         return groups_for(self.groups, self.mode) if self.mode else []
+
+    @property
+    def modes(self) -> set[Mode]:
+        """The modes that some worker of this stack offers."""
+        return offered_modes(self.groups)
+
+    def set_installable(self, on: bool) -> None:
+        """Note whether environments of workers can be made from here."""
+        self.can_install = on
+        self.installs_changed.emit()
+
+    def install(self, component: str) -> None:
+        """Request that the environment of a worker is made."""
+        self.install_problems.pop(component, None)
+        self.install_wanted.emit(component)
+
+    def take_install(self, component: str, words: str) -> None:
+        """Take what an installation says."""
+        self.installs[component] = words
+        self.installs_changed.emit()
+
+    def take_installed(self, component: str, problem: str) -> None:
+        """Note that an installation ended; `problem`: why it failed."""
+        self.installs.pop(component, None)
+        if problem:
+            self.install_problems[component] = problem
+        self.installs_changed.emit()
 
     def set_mode(self, mode: Mode) -> None:
         """Choose the mode of play."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from mosaic_contracts.machine import RESOURCE_METRICS
 from mosaic_contracts.run_names import distinct_names
 from mosaic_contracts.runs import RunView
 from mosaic_gui.state.chart_page import AxisChoice, ValueFit
@@ -460,7 +461,11 @@ class CurveModel(QObject):
 
 
 def first_charts(names: Sequence[str]) -> list[str]:
-    """The curves that are shown until the user chooses: one for each thing that people look at first."""
+    """The curves that are shown until the user chooses: one for each thing that people look at first.
+
+    Use of the machine is none of them: it is known seconds before the first return, and says nothing of learning.
+    """
+    names = [name for name in names if not name.startswith(RESOURCE_METRICS)]
     chosen: list[str] = []
     for word in _LIKELY:
         # the last part is the metric's own name: `losses/entropy` is no loss

@@ -20,6 +20,7 @@ from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.lineage import Lineage, lineage_of
 from mosaic_gui.state.run_details import details, use_rows
 from mosaic_gui.state.run_files import shown_files
+from mosaic_gui.state.start_stages import StartStage, start_stages
 from mosaic_gui.state.storage import details_rows
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.curves import CurveModel
@@ -261,6 +262,14 @@ class WatchModel(CurveModel):
         """The runs that are shown together; empty where it is one."""
         known = [self._store.runs[i] for i in self.ordered_ids if i in self._store.runs]
         return known if len(known) > 1 else []
+
+    @property
+    def start_stages(self) -> list[StartStage]:
+        """What the run has gone through so far, while it has nothing to draw."""
+        run, followed = self.run, self._store.followed.get(self.run_id)
+        if run is None or self.charts:
+            return []
+        return start_stages(run, followed.log_events if followed else [], run_row.now())
 
     @property
     def left_out(self) -> str:

@@ -7,6 +7,7 @@ from mosaic_gui.state.agents import AgentGroup
 from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.views.badge import Badge
+from mosaic_gui.views.install_row import InstallRow
 from mosaic_gui.views.text import ElidedButton, ElidedLabel, inside_of_scroll, label, restyle
 
 
@@ -30,11 +31,13 @@ class AgentList(QScrollArea):
         self._group = QButtonGroup(self)
         model.groups_changed.connect(self.rebuild)
         model.changed.connect(self._press)
+        model.installs_changed.connect(self._show_installs)
         self.rebuild()
 
     def rebuild(self) -> None:
         """Show the groups of the model."""
         self._group = QButtonGroup(self)
+        self._installs: list[InstallRow] = []
         inside = inside_of_scroll()
         layout = QVBoxLayout(inside)
         layout.setContentsMargins(0, 0, 4, 0)
@@ -63,10 +66,10 @@ class AgentList(QScrollArea):
         row.addWidget(profile, 1)
         row.addWidget(badge)
         layout.addLayout(row)
-        if not group.ready and group.reason:
-            reason = label(group.reason, "small", wraps=True)
-            reason.setContentsMargins(6, 0, 0, 0)
-            layout.addWidget(reason)
+        if not group.ready:
+            row = InstallRow(self._model, group)
+            self._installs.append(row)
+            layout.addWidget(row)
         for agent in group.agents:
             made = ElidedButton(agent.title, "nav", f"catalogue.{'.'.join(agent.key)}")
             made.setCheckable(True)
@@ -77,6 +80,10 @@ class AgentList(QScrollArea):
             self._group.addButton(made)
             layout.addWidget(made)
         layout.addSpacing(8)
+
+    def _show_installs(self) -> None:
+        for row in self._installs:
+            row.refresh()
 
     def set_dim(self, dim: bool) -> None:
         """Mark the chosen agent strongly only where one works with it."""

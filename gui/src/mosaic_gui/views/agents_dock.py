@@ -147,6 +147,9 @@ class AgentsDock(QFrame):
         model = self._model
         self.mode.setVisible(model.mode is not None)
         self.mode.set_key(model.mode.value if model.mode else "")
+        # what no worker offers is no equal of the others; a mode that is chosen can be left
+        kept = {*model.modes, model.mode}
+        self.mode.show_keys({mode.value for mode in kept if mode is not None})
         self.way.set_key(model.way.value)
         self.way.setEnabled(model.key is not None)
         if model.mode is None:
@@ -203,7 +206,7 @@ class AgentsDock(QFrame):
             fills=True,
         )
         self.mode.chosen.connect(self._on_mode)
-        self.cards = ModeCards()
+        self.cards = ModeCards(self._model)
         self.cards.chosen.connect(self._on_mode)
         self.human = HumanOnly(self._model)
         self.human.play_wanted.connect(lambda: self.page_wanted.emit(PLAY))

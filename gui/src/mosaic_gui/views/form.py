@@ -1,6 +1,6 @@
 """The form of a run, made from the worker's description of the algorithm."""
 
-from PyQt6.QtCore import QPoint, Qt
+from PyQt6.QtCore import QPoint, QSignalBlocker, Qt
 from PyQt6.QtWidgets import (
     QCompleter,
     QFrame,
@@ -40,6 +40,7 @@ class RunForm(QFrame):
         self._model = model
         self.rows: dict[tuple[str, str], FieldRow] = {}
         self.sections: list[tuple[str, FormSection]] = []
+        self._algorithm: tuple[str, str] | None = None
         self._hidden: frozenset[str] = frozenset()
         """Names of arguments that are not shown: they have no meaning with what is typed in others."""
         self._folded: dict[str, bool] = {}
@@ -62,8 +63,13 @@ class RunForm(QFrame):
         self.rebuild()
 
     def rebuild(self) -> None:
-        """Build the form for another algorithm."""
+        """Build the form for another algorithm; a search for arguments of the last one is cleared."""
         draft = self._model.draft
+        algorithm = (draft.worker.manifest.id, draft.algorithm.id) if draft is not None else None
+        if algorithm != self._algorithm:
+            self._algorithm = algorithm
+            with QSignalBlocker(self.bar.search):
+                self.bar.search.clear()
         self.rows, self.sections = {}, []
         inside = inside_of_scroll()
         layout = QVBoxLayout(inside)

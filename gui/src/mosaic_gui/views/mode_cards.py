@@ -12,12 +12,14 @@ from mosaic_gui.views.text import button, frame, label
 
 
 class ModeCards(QWidget):
-    """Three choices with a line on each."""
+    """A choice with a line on each mode that some worker offers, and a line on the others."""
 
     chosen = pyqtSignal(str)
 
-    def __init__(self) -> None:
+    def __init__(self, model: AgentsModel) -> None:
         super().__init__()
+        self._model = model
+        self._cards: dict[Mode, tuple[QWidget, QWidget]] = {}
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 4, 0, 0)
         layout.setSpacing(10)
@@ -31,9 +33,27 @@ class ModeCards(QWidget):
             made.setIcon(icon(mode.value, "accent"))
             made.setIconSize(QSize(20, 20))
             made.clicked.connect(lambda _on, key=mode.value: self.chosen.emit(key))
+            about = label(words, "small", wraps=True)
             layout.addWidget(made)
-            layout.addWidget(label(words, "small", wraps=True))
+            layout.addWidget(about)
+            self._cards[mode] = (made, about)
+        self._others = label(
+            tr("To play yourself, alone or with an agent, install a worker that offers it."),
+            "small",
+            wraps=True,
+        )
+        layout.addWidget(self._others)
         layout.addStretch(1)
+        model.changed.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the modes that workers of this stack offer."""
+        offered = self._model.modes
+        for mode, parts in self._cards.items():
+            for part in parts:
+                part.setVisible(mode in offered)
+        self._others.setVisible(len(offered) < len(self._cards))
 
 
 class HumanOnly(QWidget):

@@ -1,5 +1,7 @@
 """A row of exclusive choices."""
 
+from collections.abc import Collection
+
 from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtGui import QFont, QFontMetrics
 from PyQt6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QSizePolicy
@@ -44,6 +46,11 @@ class Segments(QFrame):
         """Choose as if the user did."""
         self.set_key(key)
         self.chosen.emit(key)
+
+    def show_keys(self, keys: Collection[str]) -> None:
+        """Show these choices alone."""
+        for name, made in zip(self._keys, self._group.buttons(), strict=True):
+            made.setVisible(name in keys)
 
     def set_key(self, key: str) -> None:
         """Choose without a signal; an empty key means none."""

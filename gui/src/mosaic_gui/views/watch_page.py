@@ -44,6 +44,7 @@ from mosaic_gui.views.limits_popup import LimitsPopup
 from mosaic_gui.views.log_view import LogView
 from mosaic_gui.views.run_chooser import RunChooser
 from mosaic_gui.views.stage import StageView
+from mosaic_gui.views.start_stages import StartStages
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
 
@@ -108,6 +109,7 @@ class WatchPage(VisibilityFrame):
         self.legend = Legend(model)
         self._charts_or_words = QStackedWidget()
         self._waiting = label("", "muted", wraps=True)
+        self.stages = StartStages()
         self._to_list = button(tr("Show the runs"), "", "watch.choose")
         self._to_list.clicked.connect(self.back_wanted)
         layout = QVBoxLayout(self)
@@ -283,8 +285,9 @@ class WatchPage(VisibilityFrame):
         elif run.state.is_final and not model.is_loading:
             words = tr("It ended before it had anything to draw.")
         else:
-            words = tr("The first points come in a moment …")
+            words = tr("Curves appear here with the first point.")
         self._waiting.setText(words)
+        self.stages.show_stages(model.start_stages)
 
     def _show_card(self) -> None:
         card = self._model.card
@@ -340,6 +343,8 @@ class WatchPage(VisibilityFrame):
         words = frame("panel")
         inside = QVBoxLayout(words)
         inside.addStretch(1)
+        inside.addWidget(self.stages, 0, Qt.AlignmentFlag.AlignHCenter)
+        inside.addSpacing(6)
         self._waiting.setAlignment(Qt.AlignmentFlag.AlignCenter)
         inside.addWidget(self._waiting)
         inside.addWidget(self._to_list, 0, Qt.AlignmentFlag.AlignHCenter)

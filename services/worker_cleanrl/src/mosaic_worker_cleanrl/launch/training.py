@@ -68,6 +68,7 @@ def _run_script(
     folder: Path | None,
 ) -> None:
     # torch takes seconds to import; the config is sent before, and `describe` and `check` never pay for it.
+    telemetry.lifecycle("importing", {"modules": ["torch"]})
     with large_imports():
         import torch
 
