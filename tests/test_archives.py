@@ -175,7 +175,7 @@ def test_a_thinned_run_shows_the_same_on_another_stack(
     for target, more in ((whole, ["--remove"]), (thinned, [])):
         done = stack.cli("archive", view.run_id, "-o", str(target), *more, timeout_s=180)
         assert done.returncode == 0, done.stderr
-    there = stack.wait_final(view.run_id).summary
+        there = stack.wait_final(view.run_id).summary
     assert there is not None
     assert there.thinned_steps > 0
     done = elsewhere.cli("import", str(thinned), timeout_s=180)
@@ -190,3 +190,33 @@ def test_a_thinned_run_shows_the_same_on_another_stack(
     shown = elsewhere.cli("replay", view.run_id, "--episode", "0", "--verify")
     assert shown.returncode != 0
     assert "removed to free space" in shown.stderr
+
+
+def test_a_group_is_one_archive_and_a_group_again(
+    stack: StackUnderTest, elsewhere: StackUnderTest, tmp_path: Path
+) -> None:
+    """By its name or id, with all its runs; the other stack lists it as a group."""
+    words = ("run", "synthetic", "synthetic", "Synthetic-v0", "--steps", "50", "--seed", "1-3")
+    stack.wait_ready()
+    started = stack.cli(*words, "--name", "three seeds", "--detach", timeout_s=120)
+    assert started.returncode == 0, started.stderr
+    group_id = started.stdout.split()[-1]
+    with stack.client() as client:
+        ids = set(client.group(group_id).run_ids)
+    assert len(ids) == 3
+    for run_id in ids:
+        stack.wait_final(run_id)
+    by_name = tmp_path / "name.mosaic.zip"
+    named = stack.cli("archive", "three seeds", "-o", str(by_name), "--json", timeout_s=180)
+    assert named.returncode == 0, named.stderr
+    assert {run["run_id"] for run in last_json(named.stdout)["runs"]} == ids
+    by_id = stack.cli("archive", group_id, "-o", str(tmp_path), timeout_s=180)
+    assert by_id.returncode == 0, by_id.stderr
+    (made,) = set(tmp_path.iterdir()) - {by_name}
+    assert made.name.startswith("three")
+    done = elsewhere.cli("import", str(made), timeout_s=180)
+    assert done.returncode == 0, done.stderr
+    for run_id in ids:
+        elsewhere.wait_final(run_id)
+    with stack.client() as one, elsewhere.client() as other:
+        assert other.group(group_id).model_dump() == one.group(group_id).model_dump()

@@ -1,6 +1,7 @@
 """Groups on the command line: what is sent for lists of values; list, stop, retry and delete of a group."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -188,6 +189,23 @@ def test_what_names_no_archived_group_is_refused_in_words(mosaic: Mosaic, text: 
     assert code == 4
     assert "/api" not in err
     assert "./mosaic ps" in err
+
+
+@pytest.mark.parametrize("text", [RUN_ID, "a run"])
+def test_the_archive_of_a_sweep_has_its_trials(
+    mosaic: Mosaic, answers: Answers, tmp_path: Path, text: str
+) -> None:
+    """Its own run comes first; a trial that has not ended is named, and nothing is written."""
+    trial = RUN | {"run_id": f"{RUN_ID[:-1]}0", "name": "trial 0", "state": "running"}
+    sweep = RUN | {"spec": RUN["spec"] | {"kind": "sweep"}}
+    answers["/api/v1/runs"] = {"runs": [sweep, trial]}
+    answers[f"/api/v1/runs/{RUN_ID}"] = sweep
+    answers[f"/api/v1/runs/{trial['run_id']}"] = trial
+    target = tmp_path / "sweep.mosaic.zip"
+    code, _, err = mosaic("archive", text, "-o", str(target))
+    assert (code, f"Run {trial['run_id']} is running" in err) == (6, True)
+    assert any(asked.query.get("group") == [RUN_ID] for asked in answers.asked)
+    assert not target.exists()
 
 
 def test_a_group_without_a_failed_run_is_not_retried(mosaic: Mosaic, answers: Answers) -> None:

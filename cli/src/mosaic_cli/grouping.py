@@ -15,7 +15,8 @@ from mosaic_cli.reference import Among, find_run, nearest_hint
 from mosaic_cli.wording import STATE_STYLE, number, one_line, plural
 from mosaic_client import light, reading
 from mosaic_client.stack_connection import StackConnection
-from mosaic_contracts.choices import RUN_ID_PATTERN
+from mosaic_contracts.choices import RUN_ID_PATTERN, RunKind
+from mosaic_contracts.group_words import GroupKind
 from mosaic_contracts.states import RunState
 
 if TYPE_CHECKING:
@@ -130,6 +131,29 @@ def find_run_or_group(stack: StackConnection, text: str) -> light.RunFields | li
             if group.name == text:
                 return group
         raise not_found
+
+
+def find_with_members(stack: StackConnection, text: str) -> tuple[str, list[light.RunFields]]:
+    """The name and all runs of what a text means: of a group its runs, of a sweep its run and those of its trials.
+
+    Raises:
+        RunNotFound: there is no such run or group, or it has no runs that are not archived.
+        ValueRefused: several begin so.
+    """
+    found = find_run_or_group(stack, text)
+    if isinstance(found, light.RunFields):
+        trials = found.spec.kind is RunKind.SWEEP
+        members = reading.each_run(stack, group=found.run_id) if trials else ()
+        return found.name, [found, *members]
+    members = reading.each_run(stack, group=found.group_id)
+    if found.kind is GroupKind.SWEEP:
+        return found.name, [reading.run(stack, found.group_id), *members]
+    runs = list(members)
+    if not runs:
+        raise RunNotFound(
+            f"All runs of {one_line(found.name)} are archived. `./mosaic restore {found.group_id}` brings them back."
+        )
+    return found.name, runs
 
 
 def print_plan(plan: "GroupPlan") -> None:

@@ -22,6 +22,14 @@ Runs = Annotated[
     list[str],
     typer.Argument(metavar="RUN...", help=_RUN_HELP, show_default=False),
 ]
+RunsOrGroups = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN...",
+        help="A run's or a group's id, the beginning of one, its name, or `last`.",
+        show_default=False,
+    ),
+]
 _EPISODE_HELP = "Number of the episode, or best, worst, median (by return) or last."
 Episode = Annotated[
     str, typer.Option("--episode", "-e", metavar="N", help=_EPISODE_HELP, show_default=False)

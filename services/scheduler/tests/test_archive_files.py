@@ -30,6 +30,7 @@ from mosaic_contracts.archive_words import (
     RUN_FACTS,
     RUN_RECORD,
     file_entry,
+    group_entry,
     run_entry,
 )
 from mosaic_contracts.batch_file import BATCH_FILE_BEGINNING, pack_batch
@@ -260,6 +261,26 @@ def packed(*parts: tuple[BatchHead, bytes]) -> bytes:
     return BATCH_FILE_BEGINNING + b"".join(pack_batch(*part) for part in parts)
 
 
+GROUP_ID = f"g{OTHER_ID}"
+GROUP = {
+    "group_id": GROUP_ID,
+    "name": "a group",
+    "created_at": "2026-01-01T00:00:00Z",
+    "spec": {"run": {"worker": "synthetic"}, "seeds": [1, 2]},
+}
+
+
+def of_group(**changes: Any) -> Change:
+    """Give the run a group, and change what the archive says of it."""
+
+    def change(parts: Entries) -> None:
+        place = {"group_id": GROUP_ID, "name": "a group", "place": 0}
+        model(parts, run_entry(RUN_ID, RUN_RECORD), group=place)
+        parts[group_entry(GROUP_ID)] = json.dumps({**GROUP, **changes}).encode()
+
+    return change
+
+
 HEAD, FRAME = batch(1)
 CLAIM = b"\x28\xb5\x2f\xfd\xe0" + (2**32).to_bytes(8, "little") + FRAME[6:]
 """A frame whose header says that it becomes 4 GiB."""
@@ -280,6 +301,9 @@ WRONG: dict[str, Change] = {
     "a name with NUL": of_record(name="a\x00b"),
     "an endless name": of_record(name="a" * 5000),
     "too many tags": of_record(tags=[str(n) for n in range(100)]),
+    "a group without seeds that are numbers": of_group(spec={"run": {}, "seeds": ["x"]}),
+    "a group of a million runs": of_group(spec={"run": {}, "parameters": {n: list(range(1000)) for n in "ab"}}),
+    "another group": of_group(group_id=f"g{RUN_ID}"),
     "no number": of_record(attempt="many"),
     "a source twice": of_facts(sources=[{"attempt": 1, "source": "worker", "events": 1, "last_seq": 1}] * 2),
     "a source of no attempt": of_facts(sources=[{"attempt": 7, "source": "worker", "events": 1, "last_seq": 1}]),

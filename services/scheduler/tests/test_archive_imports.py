@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +20,23 @@ from tests.archives import (
 )
 from tests.stack import Stack, until
 
-from mosaic_contracts.archive_words import RUN_FACTS, RUN_RECORD, file_entry, run_entry
+from mosaic_contracts.archive_words import RUN_FACTS, RUN_RECORD, file_entry, group_entry, run_entry
+from mosaic_contracts.groups import GroupSpec
 from mosaic_contracts.manifest_words import RUN_FILES
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.run_archives import (
+    ArchivedGroup,
     ArchiveImport,
     ArchiveOrder,
     FreedRun,
     FreeOrder,
     ImportOutcome,
 )
-from mosaic_contracts.services import DeleteRequest, PatchRequest, RunRequest
+from mosaic_contracts.services import DeleteRequest, GroupRequest, PatchRequest, RunRequest
 from mosaic_contracts.states import RunState
 from mosaic_contracts.store_upkeep import KnownThinning
 from mosaic_contracts.stored_files import StoredRunFiles
+from mosaic_contracts.verbs import GET_GROUP
 
 pytestmark = [pytest.mark.broker, pytest.mark.shared_stack, pytest.mark.timeout(180)]
 UPLOAD = "1" * 32
@@ -227,6 +231,33 @@ async def test_a_killed_import_is_all_or_nothing(stack: Stack, moment: str) -> N
     assert answer.runs[0].outcome in (ImportOutcome.IMPORTED, ImportOutcome.PRESENT)
     await wait_stored(stack, run_id)
     assert len([path for path in folder.rglob("*") if path.is_file()]) == 6
+
+
+@pytest.mark.parametrize("has_group", [True, False])
+async def test_a_group_comes_with_its_runs(stack: Stack, has_group: bool) -> None:
+    """A list shows runs with their group; an archive of an older version has none, and its runs stand alone."""
+    run_id = f"01ARZ3NDEKTSV4RRFFQ69G5FM{int(has_group)}"
+    group_id = f"g{run_id}"
+    parts = own(run_id, group={"group_id": group_id, "name": "two seeds", "place": 1})
+    if has_group:
+        group = ArchivedGroup(
+            group_id=group_id,
+            name="two seeds",
+            created_at=datetime(2026, 1, 1, tzinfo=UTC),
+            spec=GroupSpec(run={"worker": "synthetic", "environment": "x"}, seeds=[1, 2]),
+        )
+        parts[group_entry(group_id)] = group.model_dump_json().encode()
+    await imported(stack, parts)
+    place = (await stack.get(run_id)).group
+    request = GroupRequest(group_id=group_id)
+    if has_group:
+        view = await stack.bus.call(GET_GROUP, request)
+        assert (view.name, view.total, view.run_ids) == ("two seeds", 2, [run_id])
+        assert place is not None
+    else:
+        with pytest.raises(ProblemError, match="no such group"):
+            await stack.bus.call(GET_GROUP, request)
+        assert place is None
 
 
 async def test_steps_that_were_thinned_elsewhere_are_no_gaps(stack: Stack) -> None:

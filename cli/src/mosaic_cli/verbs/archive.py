@@ -12,8 +12,8 @@ from mosaic_cli import option
 from mosaic_cli.archiving import free_archived
 from mosaic_cli.checkout import git_checkout
 from mosaic_cli.errors import ArchiveNotMade, FileProblem, ValueRefused
+from mosaic_cli.grouping import find_with_members
 from mosaic_cli.output import emit, err, out, say
-from mosaic_cli.reference import find_run
 from mosaic_cli.target import open_client
 from mosaic_cli.wording import plural, size
 from mosaic_client.errors import ArchiveRefused
@@ -21,7 +21,7 @@ from mosaic_contracts.archive_words import ARCHIVE_SUFFIX, COLUMNS, LINES
 from mosaic_contracts.file_names import name_part
 
 if TYPE_CHECKING:
-    from mosaic_client import light
+    from mosaic_client import Client, light
     from mosaic_client.archive.writing import ArchiveProgress, WrittenArchive
     from mosaic_contracts.file_jobs import FileJobProgress
     from mosaic_contracts.run_archives import FreedRun, ImportedRun
@@ -30,7 +30,7 @@ _KIND_LIMIT = 64
 
 
 def archive(
-    runs: option.Runs,
+    runs: option.RunsOrGroups,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -60,15 +60,16 @@ def archive(
 ) -> None:
     """Write ended runs to one file: spec, events, files, digests. `import` brings them back, here or elsewhere.
 
-    The file is a zip that any program opens (docs/archive.md). It has its name only when it is complete and was
-    compared with its digests. Without --remove the runs stay as they are.
+    A group gives all its runs, a sweep its own run and those of its trials. The file is a zip that any program opens
+    (docs/archive.md). It has its name only when it is complete and was compared with its digests. Without --remove the
+    runs stay as they are.
     """
     kinds = _kinds(without)
     with open_client() as client:
-        found = [find_run(client, run) for run in runs]
-        target = output or Path(_default_name(found))
+        names, found = _named(client, runs)
+        target = output or Path(_default_name(names))
         if target.is_dir():
-            target /= _default_name(found)
+            target /= _default_name(names)
         if target.exists():
             raise FileProblem(f"{target} exists. Name another file with --output, or remove it.")
         try:
@@ -128,9 +129,20 @@ def _kinds(text: str | None) -> list[str]:
     return kinds
 
 
-def _default_name(runs: "list[light.RunFields]") -> str:
-    if len(runs) == 1:
-        return f"{name_part(runs[0].name) or runs[0].run_id}{ARCHIVE_SUFFIX}"
+def _named(client: "Client", texts: list[str]) -> "tuple[list[str], list[light.RunFields]]":
+    """Names of what was asked for, and all runs of it, each once."""
+    names: list[str] = []
+    runs: dict[str, light.RunFields] = {}
+    for text in texts:
+        name, members = find_with_members(client, text)
+        names.append(name_part(name) or members[0].run_id)
+        runs |= {run.run_id: run for run in members}
+    return names, list(runs.values())
+
+
+def _default_name(names: list[str]) -> str:
+    if len(names) == 1:
+        return f"{names[0]}{ARCHIVE_SUFFIX}"
     return f"mosaic-{datetime.now():%Y%m%d-%H%M%S}{ARCHIVE_SUFFIX}"  # noqa: DTZ005 - the user's own clock
 
 

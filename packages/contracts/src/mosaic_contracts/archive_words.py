@@ -42,6 +42,15 @@ def run_entry(run_id: str, name: str) -> str:
     return f"runs/{run_id}/{name}"
 
 
+def group_entry(group_id: str) -> str:
+    """Name of the entry with what was asked for with a group, an `ArchivedGroup`.
+
+    Args:
+        group_id: a group of which the archive has a run.
+    """
+    return f"groups/{group_id}.json"
+
+
 def file_entry(run_id: str, path: str) -> str:
     """Name of the entry with a file of a run's folder.
 

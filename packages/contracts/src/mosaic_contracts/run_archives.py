@@ -7,6 +7,7 @@ from pydantic import AwareDatetime, Field, StringConstraints
 from mosaic_contracts.archive_words import ARCHIVE_VERSION
 from mosaic_contracts.compat import StrEnum
 from mosaic_contracts.exported import FileName
+from mosaic_contracts.groups import GROUP_ID_PATTERN, GroupSpec
 from mosaic_contracts.ids import RunIdField
 from mosaic_contracts.models import PeerModel, UserModel
 from mosaic_contracts.store_upkeep import KnownThinning
@@ -33,6 +34,16 @@ class ArchiveHead(PeerModel):
     checkout: GitState | None = None
     """The checkout of MOSAIC that wrote it; None: an installed package, or no git there."""
     runs: list[RunIdField] = Field(min_length=1)
+
+
+class ArchivedGroup(PeerModel):
+    """A group of which the archive has runs. An archive of an older version has none."""
+
+    group_id: Annotated[str, StringConstraints(pattern=GROUP_ID_PATTERN)]
+    name: Annotated[str, Field(max_length=1000)]
+    created_at: AwareDatetime
+    spec: GroupSpec
+    """What was asked for."""
 
 
 class ArchivedSource(PeerModel):

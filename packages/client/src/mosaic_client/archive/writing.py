@@ -32,13 +32,16 @@ from mosaic_contracts.archive_words import (
     RUN_RECORD,
     RUN_SPEC,
     file_entry,
+    group_entry,
     run_entry,
 )
 from mosaic_contracts.compat import UTC, StrEnum
+from mosaic_contracts.groups import GroupSpec
 from mosaic_contracts.manifest import ManifestEntry, RunManifest
 from mosaic_contracts.manifest_words import FileState, FileType
 from mosaic_contracts.run_archives import (
     ArchivedFile,
+    ArchivedGroup,
     ArchivedRun,
     ArchiveHead,
     GitState,
@@ -124,6 +127,9 @@ def write_archive(
                 runs=[view.run_id for view in views],
             )
             archive.add(ARCHIVE_HEAD, _json(head))
+            for group_id in dict.fromkeys(view.group.group_id for view in views if view.group):
+                group = _group(client, group_id)
+                archive.add(group_entry(group_id), _json(group))
             runs = [
                 _RunWriter(client, archive, file, draft, view, without, on_progress).write()
                 for view in views
@@ -296,6 +302,16 @@ class _RunWriter:
         self._archive.add(run_entry(self._run_id, name), _json(model))
 
 
+def _group(client: "Client", group_id: str) -> ArchivedGroup:
+    view = client.group(group_id)
+    return ArchivedGroup(
+        group_id=group_id,
+        name=view.name,
+        created_at=view.created_at,
+        spec=GroupSpec.model_validate(view.spec),
+    )
+
+
 def _thinned(view: RunView) -> KnownThinning | None:
     """Steps that were thinned; None where events are missing for other reasons too, which cannot be separated."""
     summary = view.summary
@@ -307,7 +323,9 @@ def _thinned(view: RunView) -> KnownThinning | None:
 def _distinct(run_ids: Sequence[str]) -> list[str]:
     distinct = list(dict.fromkeys(run_ids))
     if not 1 <= len(distinct) <= MAX_ARCHIVED_RUNS:
-        raise ArchiveRefused(f"An archive has 1 to {MAX_ARCHIVED_RUNS} runs, not {len(distinct)}.")
+        raise ArchiveRefused(
+            f"An archive has 1 to {MAX_ARCHIVED_RUNS} runs, not {len(distinct)}. Archive them in several files."
+        )
     return distinct
 
 

@@ -20,13 +20,14 @@ from mosaic_contracts.archive_words import (
     RUN_FACTS,
     RUN_RECORD,
     file_entry,
+    group_entry,
     run_entry,
 )
 from mosaic_contracts.batch_file import MAX_FRAME_BYTES, FramedBatch, read_batches
 from mosaic_contracts.changes import RunPatch
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.manifest import PRIVATE_DIRS
-from mosaic_contracts.run_archives import ArchivedRun, ArchivedSource, ArchiveHead
+from mosaic_contracts.run_archives import ArchivedGroup, ArchivedRun, ArchivedSource, ArchiveHead
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.wire import BatchHead, BatchInvalid, decode_batch
 from mosaic_scheduler.errors import FileRefused
@@ -67,6 +68,8 @@ class RunArchive:
             raise _no_archive(error) from error
         try:
             self.runs = self._read_runs()
+            self.groups = self._read_groups()
+            """Groups of its runs, by id; an archive of an older version has none."""
         except SealedZipInvalid as error:
             self._zip.__exit__(None, None, None)
             raise _altered(str(error)) from error
@@ -167,6 +170,19 @@ class RunArchive:
         if len(set(head.runs)) != len(head.runs) or len(head.runs) > MAX_ARCHIVED_RUNS:
             raise _altered(f"{ARCHIVE_HEAD} names a run twice, or too many")
         return [self._read_run(run_id) for run_id in head.runs]
+
+    def _read_groups(self) -> dict[str, ArchivedGroup]:
+        places = (run.record.group for run in self.runs)
+        ids = {place.group_id for place in places if place is not None}
+        found = {
+            group_id: self._model(entry, ArchivedGroup, _MAX_RECORD_BYTES)
+            for group_id in ids
+            if (entry := group_entry(group_id)) in self._zip.sums
+        }
+        for group_id, group in found.items():
+            if group.group_id != group_id:
+                raise _altered(f"what it has of group {group_id[:40]} is of another one")
+        return found
 
     def _read_run(self, run_id: str) -> FoundRun:
         facts = self._model(run_entry(run_id, RUN_FACTS), ArchivedRun, _MAX_FACTS_BYTES)

@@ -12,6 +12,7 @@ from mosaic_base.atomic import sync_folder
 from mosaic_contracts import wire
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.run_archives import (
+    ArchivedGroup,
     ArchivedRun,
     ArchiveImport,
     ArchiveOrder,
@@ -31,6 +32,7 @@ from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.executors.run_folder import fault_words
 from mosaic_scheduler.imports.archive import FoundRun, RunArchive, require_space
 from mosaic_scheduler.imports.folder import ImportFolder
+from mosaic_scheduler.runs.groups import GroupRow
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_servicekit.bus import Bus, Verb
 from mosaic_servicekit.logging import get_log
@@ -195,12 +197,15 @@ class RunArchives:
                 await asyncio.to_thread(archive.extract, run.facts.run_id, place.run)
             await asyncio.to_thread(archive.verify, [run.facts.run_id for run in runs])
             while prepared:
-                await self._add(*prepared.popleft(), order)
+                run, place = prepared.popleft()
+                await self._add(run, place, archive, order)
         finally:
             for _, place in prepared:
                 await asyncio.to_thread(place.discard)
 
-    async def _add(self, run: FoundRun, place: ImportFolder, order: ArchiveOrder) -> None:
+    async def _add(
+        self, run: FoundRun, place: ImportFolder, archive: RunArchive, order: ArchiveOrder
+    ) -> None:
         """Add a run whose folder is prepared.
 
         While the database cannot be used, nobody knows whether the run is there: then the next scheduler finds out.
@@ -211,7 +216,14 @@ class RunArchives:
             await asyncio.to_thread(place.discard)
             raise
         record = _record(run, order, datetime.now(UTC))
-        await self._store.insert_archived(record, secrets.token_hex(16), _supervisor_seq(run))
+        group = None
+        if record.group is not None:
+            group = _group_row(archive.groups.get(record.group.group_id))
+            if group is None and await self._store.group(record.group.group_id) is None:
+                # a list shows runs of groups with their group
+                record = record.model_copy(update={"group": None})
+        nonce = secrets.token_hex(16)
+        await self._store.insert_archived(record, nonce, _supervisor_seq(run), group)
         await asyncio.to_thread(place.close)
         get_log().info("run.imported", run_id=record.run_id, archive=order.sha256)
         await self._announcer.announce(record)
@@ -239,6 +251,12 @@ def _record(run: FoundRun, order: ArchiveOrder, now: datetime) -> RunRecord:
             "notes": [*record.notes, note],
         }
     )
+
+
+def _group_row(group: ArchivedGroup | None) -> GroupRow | None:
+    if group is None:
+        return None
+    return GroupRow(group.group_id, group.name, group.spec, group.created_at)
 
 
 def _note(order: ArchiveOrder, now: datetime, done: str) -> str:

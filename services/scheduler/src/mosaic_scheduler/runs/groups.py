@@ -15,7 +15,10 @@ from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.schema import GROUP_OF_RUN
 
-_INSERT = "INSERT INTO groups (group_id, name, spec, places, created_at) VALUES (?, ?, ?, ?, ?)"
+_INSERT = """
+INSERT INTO groups (group_id, name, spec, places, created_at) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (group_id) DO NOTHING
+"""
 _GROUPS = """
 SELECT group_id, name, spec, places, created_at FROM groups
 WHERE substr(group_id, 2) < ?1 ORDER BY group_id DESC LIMIT ?2
@@ -52,7 +55,7 @@ class _Member:
 
 
 def insert(connection: sqlite3.Connection, row: GroupRow) -> None:
-    """Add a group, inside the transaction that adds its runs."""
+    """Add a group, inside the transaction that adds its runs. One that is there stays as it is."""
     values = (row.group_id, row.name, row.spec.model_dump_json(exclude_unset=True), row.spec.size)
     connection.execute(_INSERT, (*values, row.created_at.isoformat()))
 

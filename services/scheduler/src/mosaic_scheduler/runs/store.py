@@ -67,15 +67,18 @@ class RunStore:
         self.ended.set()
         return known
 
-    async def insert_archived(self, record: RunRecord, nonce: str, event_seq: int) -> None:
+    async def insert_archived(
+        self, record: RunRecord, nonce: str, event_seq: int, group: groups.GroupRow | None
+    ) -> None:
         """Add a run that comes from an archive, with its events in its outbox.
 
         Args:
             record: the run, which has ended.
             nonce: its nonce.
             event_seq: last event of its newest attempt that the scheduler of its stack recorded.
+            group: its group; one that is here stays as it is. None: it has none, or that is here.
         """
-        await self._database.call(_insert_archived, record, nonce, event_seq)
+        await self._database.call(_insert_archived, record, nonce, event_seq, group)
 
     async def bring_back(
         self, run_id: str, attempt: int, event_seq: int, note: str
@@ -288,9 +291,15 @@ def _insert(
 
 
 def _insert_archived(
-    connection: sqlite3.Connection, record: RunRecord, nonce: str, event_seq: int
+    connection: sqlite3.Connection,
+    record: RunRecord,
+    nonce: str,
+    event_seq: int,
+    group: groups.GroupRow | None,
 ) -> None:
     with transaction(connection):
+        if group is not None:
+            groups.insert(connection, group)
         if (
             record.trial is not None
             and trials.find(connection, str(record.spec.parent), record.trial) is None
