@@ -147,7 +147,7 @@ def test_the_dock_folds_to_icons(qtbot: QtBot, shown: Shown) -> None:
 
 
 def test_modes_that_no_worker_offers_are_no_choices(shown: Shown) -> None:
-    """One sentence stands in their place; they appear with the first worker that offers them."""
+    """One sentence replaces them; they appear with the first worker that offers them."""
     assert shown.button("agents.card.agent").isVisible()
     assert not shown.button("agents.card.human").isVisible()
     assert not shown.button("agents.card.hybrid").isVisible()

@@ -67,9 +67,9 @@ class AgentList(QScrollArea):
         row.addWidget(badge)
         layout.addLayout(row)
         if not group.ready:
-            row = InstallRow(self._model, group)
-            self._installs.append(row)
-            layout.addWidget(row)
+            install = InstallRow(self._model, group)
+            self._installs.append(install)
+            layout.addWidget(install)
         for agent in group.agents:
             made = ElidedButton(agent.title, "nav", f"catalogue.{'.'.join(agent.key)}")
             made.setCheckable(True)

@@ -17,7 +17,9 @@ class InstallRow(QWidget):
         self._reason_words = group.reason.replace("`", "")
         self.reason = label(self._reason_words, "small", wraps=True)
         self.install = button(tr("Install"), "", f"install.{group.worker}")
-        self.install.setToolTip(tr("Make its environment: ./mosaic sync {name}", name=group.component))
+        self.install.setToolTip(
+            tr("Make its environment: ./mosaic sync {name}", name=group.component)
+        )
         self.bar = QProgressBar()
         self.bar.setRange(0, 0)
         self.bar.setTextVisible(False)
