@@ -66,10 +66,13 @@ class StackUnderTest:
         workers.mkdir(parents=True, exist_ok=True)
         (workers / "synthetic.toml").write_text(SYNTHETIC_TOML)
 
-    def cli(self, *args: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
-        """One call of the command line, output captured."""
+    def cli(
+        self, *args: str, timeout_s: float = 120, cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """One call of the command line, output captured; `cwd` None: from the current folder."""
         return subprocess.run(
             [VENVS / "cli" / "bin" / "python", "-m", "mosaic_cli", *args],
+            cwd=cwd,
             env=self.environ,
             capture_output=True,
             text=True,

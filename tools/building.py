@@ -38,6 +38,7 @@ _CARRIED = (
     "packages/store/**",
     "packages/workerkit/**",
     "packages/gymkit/**",
+    "packages/hook/**",
     "services/**",
 )
 _NOT_CARRIED = re.compile(

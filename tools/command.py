@@ -181,7 +181,14 @@ def test(tree: Tree, words: list[str]) -> None:
     else:
         if "tests" in names:
             # what crosses services starts the whole stack
-            others = ["worker_play", "worker_spade", "worker_sweep", "exporter", "analysis"]
+            others = [
+                "worker_play",
+                "worker_script",
+                "worker_spade",
+                "worker_sweep",
+                "exporter",
+                "analysis",
+            ]
             command.sync(tree, ["cli", *command.STACK, *others])
         command.sync(tree, ["tools", *names], dev=True)
     run_tool(tree, "check.py", "test", *words)

@@ -48,11 +48,13 @@ class StackInSurroundings(StackUnderTest):
 
     folder: Path
 
-    def cli(self, *args: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
-        """Call `./mosaic` from the user's folder."""
+    def cli(
+        self, *args: str, timeout_s: float = 120, cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Call `./mosaic`, from the user's folder unless `cwd` names another."""
         return subprocess.run(
             [ROOT / "mosaic", *args],
-            cwd=self.folder,
+            cwd=cwd or self.folder,
             env=self.environ,
             capture_output=True,
             encoding="utf-8",

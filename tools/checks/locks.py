@@ -24,6 +24,7 @@ FORBIDDEN = {
     "worker_cleanrl": {"docker", "fastapi", "gym"},
     "worker_play": {"docker", "fastapi", "structlog", "gym"},
     "worker_sweep": {"docker", "fastapi", "structlog", "gymnasium", "pandas"},
+    "worker_script": {"docker", "fastapi", "structlog", "gymnasium"},
     "worker_spade": {"docker", "fastapi", "structlog"},
 }
 

@@ -33,17 +33,20 @@ def spec_fields(
     environment: str | None,
     options: SpecOptions,
     axes: RunAxes | None = None,
+    own: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The fields of a command line; what was not given is left to the file, then to the defaults.
 
-    Parameters of file and command line are merged name by name. `axes`: as for `SpecOptions.fields`.
+    Parameters of file and command line are merged name by name. `axes`: as for `SpecOptions.fields`. `own`: the fields
+    of a script of the user's own (`OwnCommand.fields`), which options win over.
 
     Raises:
         FileProblem: the file cannot be read.
         ValueRefused: an option cannot be read, or worker or algorithm are missing.
     """
     named = {"worker": worker, "algorithm": algorithm, "environment": environment}
-    given = {key: value for key, value in named.items() if value is not None} | options.fields(axes)
+    positional: dict[str, Any] = {name: one for name, one in named.items() if one is not None}
+    given = (own or {}) | positional | options.fields(axes)
     spec = read_spec_file(file) if file is not None else {}
     parameters = spec.get("parameters")
     if isinstance(parameters, dict) and "parameters" in given:

@@ -15,10 +15,12 @@ WORDS: dict[str, Words] = {
             "--seed=any -s=any --steps=any --record=|metrics|episodes|replay|full --wall-time=any "
             "--restart=|never|on_interrupt --name=any --cpus=any --gpus=any --gpu-memory-mb=any "
             "--note=any --priority=any --hold --consent=any --file=any -f=any --detach -d "
-            "--dry-run --from-rl-zoo=any --json --url=any --token-file=any --ca-file=any --help -h "
+            "--dry-run --from-rl-zoo=any --python=any --yes -y --json --url=any --token-file=any "
+            "--ca-file=any --help -h "
         ),
         repeated=kinds("--param=any -p=any --tag=any -t=any --alert=any --secret=any --set=any "),
-        arguments=("worker", "any", "any"),
+        arguments=("worker", "any", "any", "any"),
+        endless=True,
     ),
     "play": Words(
         "Play an environment yourself, or show what a run has learned, as a new run with every step recorded.",

@@ -53,6 +53,11 @@ class Layout(NamedTuple):
         return self.home / TOKEN_FILE
 
     @property
+    def agreed_scripts(self) -> Path:
+        """The scripts of the user's own that they agreed to run."""
+        return self.home / "agreed_scripts.json"
+
+    @property
     def supervisor_log(self) -> Path:
         return self.home / LOG_DIR / "supervisor.log"
 

@@ -1,5 +1,6 @@
 """`run`, `check` and `preflight`: ask for a run, only for its plan, or whether it would start now."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -12,6 +13,7 @@ from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, plain, say
 from mosaic_cli.reference import nearest_hint
 from mosaic_cli.spec_options import Algorithm, Environment, SpecFile, SpecOptions, Worker
+from mosaic_cli.stack.layout import Layout
 from mosaic_cli.target import open_client
 from mosaic_cli.verbs.following import accompany
 from mosaic_cli.wording import LEVEL_STYLE
@@ -45,29 +47,64 @@ def run(
         bool, typer.Option("--dry-run", help="Show the plan, start nothing.")
     ] = False,
     from_rl_zoo: option.FromZoo = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- ARGUMENT...]",
+            help="Arguments of a script of your own, given in WORKER's place.",
+        ),
+    ] = None,
+    python: Annotated[
+        Path | None,
+        typer.Option(
+            "--python",
+            metavar="PATH",
+            help="Interpreter of a script of your own; default: the shell's `python`.",
+        ),
+    ] = None,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes", "-y", help="Do not ask before a script of your own runs the first time."
+        ),
+    ] = False,
     json: option.Json = False,
 ) -> None:
     """Start a run and follow it: WORKER ALGORITHM ENVIRONMENT, or -f SPEC.yaml with further options.
 
+    A training script of your own takes the place of the three: `./mosaic run ./train.py -- --env-id CartPole-v1`, and
+    `./mosaic run script -- torchrun train.py` runs any command line. It runs unchanged, in your environment.
+
     Several seeds, environments or values of parameters start a group: one run for each combination, all or none.
     Ctrl-C detaches: the run goes on, and the exit code is 0.
     """
+    from mosaic_cli.own_script import own_command, with_consent
     from mosaic_cli.spec_source import make_spec, spec_fields
 
     axes = options.axes()
+    command = own_command([worker, algorithm, environment, *(words or [])], python)
+    if command is not None:
+        worker = algorithm = environment = None
+    elif words:
+        raise ValueRefused(f"`{words[0]}` is one word too many after WORKER ALGORITHM ENVIRONMENT.")
     environments = _environments(environment)
     first = environments[0] if environments else environment
-    fields = spec_fields(file, worker, algorithm, first, options, axes)
+    own = command.fields() if command is not None else {}
+    fields = spec_fields(file, worker, algorithm, first, options, axes, own)
     with open_client() as client:
         if axes.texts:
             described = client.worker(str(fields["worker"])).description
             axes = axes.with_texts(described, str(fields["algorithm"]))
-            fields = spec_fields(file, worker, algorithm, first, options, axes)
+            fields = spec_fields(file, worker, algorithm, first, options, axes, own)
         if from_rl_zoo is not None:
             from mosaic_cli.rl_zoo import with_zoo, zoo_entry
 
             fields = with_zoo(fields, zoo_entry(client, from_rl_zoo, fields))
         spec = make_spec(client, fields)
+        if command is not None and spec.consent is None and not dry_run:
+            _refuse_blocked(client.check(spec))
+            agreed = Layout.of_environment().agreed_scripts
+            spec = with_consent(client, spec, command, agreed, yes=yes)
         if not axes.is_one or len(environments) > 1:
             _run_group(client, spec, axes, environments, dry_run, detach, json)
             return

@@ -13,6 +13,8 @@ STACK = ("broker", "scheduler", "recorder", "gateway", "worker_cleanrl")
 _STARTS_A_STACK = ("demo", "up", "retry", "resume", "clone", "run")
 _ASKS_A_WORKER = ("run", "describe", "check", "preflight")
 _READS_A_SWEEP: tuple[list[str], ...] = ([], ["show"], ["best"], ["stop"], ["export"], ["list"])
+_SCRIPTS = (".py", ".ipynb")
+"""Endings of a script of the user's own, which is named in the place of a worker."""
 _ENCODES = ("--mp4", "--gif", "--minari")
 """Options of `export` that need the exporter."""
 _ANALYSES = ("compare", "reproduce")
@@ -183,6 +185,8 @@ def _worker_named(tree: Tree, words: list[str]) -> list[str]:
     Not everybody uses every worker, so the environment of one is made when it is named.
     """
     first = next((word for word in words if not word.startswith("-")), "")
+    if first.endswith(_SCRIPTS):
+        return ["worker_script"]
     found = tree.worker_component(first) if first.replace("-", "_").isidentifier() else None
     return [found] if found is not None else []
 

@@ -66,6 +66,7 @@ class Child:
     Args:
         on_chunk: called with the stream (`STDOUT`, `STDERR`) and what comes from it, as it comes.
         on_idle: called after each look, at least twice a second.
+        bell: file descriptor that wakes the look when it can be read, and what is then called; None: there is none.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Child:
         stop: StopFlag,
         on_chunk: Callable[[str, bytes], None],
         on_idle: Callable[[], None],
+        bell: tuple[int, Callable[[], None]] | None = None,
     ) -> None:
         self._argv = argv
         self._directory = directory
@@ -83,6 +85,7 @@ class Child:
         self._stop = stop
         self._on_chunk = on_chunk
         self._on_idle = on_idle
+        self._bell = bell
         self._pidfd = -1
         self._has_passed_stop = False
         self._selector = selectors.DefaultSelector()
@@ -152,15 +155,22 @@ class Child:
         """Until the program has ended."""
         end = select.poll()
         end.register(self._pidfd, select.POLLIN)
+        bell, on_bell = self._bell or (-1, None)
+        if on_bell is not None:
+            self._selector.register(bell, selectors.EVENT_READ)
         while True:
             self._pass_stop()
             ready = {key.fd: key for key, _ in self._selector.select(self._timeout_s())}
             sizes = [self._read(key.fd, key.data) for key in ready.values() if key.data is not None]
+            if on_bell is not None and bell in ready:
+                on_bell()
             for copy in self._copies.values():
                 copy.tick()
             self._on_idle()
             if self._pidfd in ready:
                 self._selector.unregister(self._pidfd)
+                if on_bell is not None:
+                    self._selector.unregister(bell)
                 return
             if sizes and max(sizes) < _SMALL_BYTES:
                 end.poll(_GATHER_MS)

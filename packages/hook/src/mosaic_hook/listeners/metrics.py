@@ -1,0 +1,92 @@
+"""Metrics that a script gives to TensorBoard, W&B, mlflow or Stable-Baselines3."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from mosaic_hook.reporter import Reporter
+
+
+def listen_to_summary_writer(reporter: Reporter, module: Any) -> None:
+    """Hear `SummaryWriter.add_scalar` and `add_scalars` of PyTorch and of tensorboardX."""
+    library = module.__name__.rpartition(".")[0]
+    writer = module.SummaryWriter
+
+    def scalar(
+        _result: Any,
+        _self: Any,
+        tag: str,
+        scalar_value: Any,
+        global_step: Any = None,
+        *_: Any,
+        **__: Any,
+    ) -> None:
+        reporter.heard(library)
+        reporter.metric(tag, scalar_value, global_step)
+
+    def scalars(
+        _result: Any,
+        _self: Any,
+        main_tag: str,
+        tag_scalar_dict: Mapping[str, Any],
+        global_step: Any = None,
+        *_: Any,
+        **__: Any,
+    ) -> None:
+        reporter.heard(library)
+        for tag, value in tag_scalar_dict.items():
+            reporter.metric(f"{main_tag}/{tag}", value, global_step)
+
+    reporter.replace(writer, "add_scalar", library, after=scalar)
+    reporter.replace(writer, "add_scalars", library, after=scalars)
+
+
+def listen_to_wandb(reporter: Reporter, module: Any) -> None:
+    """Hear `wandb.log` and `run.log`, with or without an account."""
+    counts = {"steps": 0}
+
+    def log(
+        _result: Any, _self: Any, data: Mapping[str, Any], step: Any = None, *_: Any, **__: Any
+    ) -> None:
+        reporter.heard("wandb")
+        at = counts["steps"] if step is None else step
+        counts["steps"] = int(at) + 1
+        _report_all(reporter, data, at)
+
+    reporter.replace(module.Run, "log", "wandb", after=log)
+
+
+def listen_to_mlflow(reporter: Reporter, module: Any) -> None:
+    """Hear `mlflow.log_metric` and `mlflow.log_metrics`."""
+
+    def one(_result: Any, key: str, value: Any, step: Any = None, *_: Any, **__: Any) -> None:
+        reporter.heard("mlflow")
+        reporter.metric(key, value, step)
+
+    def several(
+        _result: Any, metrics: Mapping[str, Any], step: Any = None, *_: Any, **__: Any
+    ) -> None:
+        reporter.heard("mlflow")
+        _report_all(reporter, metrics, step)
+
+    reporter.replace(module, "log_metric", "mlflow", after=one)
+    reporter.replace(module, "log_metrics", "mlflow", after=several)
+
+
+def listen_to_sb3_logger(reporter: Reporter, module: Any) -> None:
+    """Hear what Stable-Baselines3's logger dumps, whichever outputs the script gave it."""
+
+    def dump(logger: Any, step: int = 0, *_: Any) -> None:
+        reporter.heard("stable_baselines3")
+        for name, value in dict(logger.name_to_value).items():
+            reporter.metric(name, value, step)
+
+    reporter.replace(module.Logger, "dump", "stable_baselines3", before=dump)
+
+
+def _report_all(reporter: Reporter, data: Mapping[str, Any], step: Any, prefix: str = "") -> None:
+    for name, value in data.items():
+        if isinstance(value, dict):
+            _report_all(reporter, value, step, f"{prefix}{name}/")
+        else:
+            reporter.metric(prefix + str(name), value, step)

@@ -1,0 +1,6 @@
+"""Makes the modules next to the tests importable as `tests.x`."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -1,0 +1,180 @@
+"""Makes a run's events of what was heard in a script."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mosaic_worker_script.adopted import AdoptedFiles
+from mosaic_worker_script.lines import (
+    ActLine,
+    DeafLine,
+    EndLine,
+    EnvironmentLine,
+    FileLine,
+    LibraryLine,
+    ProcessLine,
+    SpoolLine,
+    StartLine,
+    StepsLine,
+    ValueLine,
+    read_line,
+)
+from mosaic_workerkit.episode_recorder import LENGTH_METRIC, RETURN_METRIC
+from mosaic_workerkit.pipe.translation import Translator
+from mosaic_workerkit.spaces import encode_value
+from mosaic_workerkit.telemetry import Telemetry
+
+_OWN_CURVES = (RETURN_METRIC, LENGTH_METRIC)
+
+
+class Hearing:
+    """Records what was heard, in order, next to what the script printed.
+
+    Args:
+        translator: writes the config event, and counts what cannot be kept.
+        config: the run's config, which is added to until it is written.
+        files: where checkpoints go that the script writes elsewhere.
+    """
+
+    def __init__(
+        self,
+        telemetry: Telemetry,
+        translator: Translator,
+        config: dict[str, Any],
+        files: AdoptedFiles,
+    ) -> None:
+        self._telemetry = telemetry
+        self._translator = translator
+        self._config = config
+        self._files = files
+        self._has_episodes = telemetry.spec.record.has_episodes
+        self._has_steps = telemetry.spec.record.has_steps
+        self._shows = telemetry.spec.record.has_observations
+        self._spaces: dict[int, dict[str, dict[str, Any]]] = {}
+        self._steps: dict[str, int] = {}
+        self._has_ended = False
+        self.has_process = False
+        """Whether a Python process of the script is listened to."""
+        self.has_events = False
+        """Whether an environment, a metric or a file was heard: then what the script prints is text."""
+        self.libraries: dict[str, str | None] = {}
+        """What was heard, with its version."""
+        self._handlers: dict[type, Callable[[str, Any], None]] = {
+            ProcessLine: self._process,
+            LibraryLine: self._library,
+            DeafLine: self._deaf,
+            EnvironmentLine: self._environment,
+            StartLine: self._start,
+            ActLine: self._act,
+            EndLine: self._end,
+            StepsLine: self._count,
+            ValueLine: self._value,
+            FileLine: self._file,
+        }
+
+    def take(self, process: str, lines: list[bytes]) -> None:
+        """Record the lines of one process."""
+        for line in lines:
+            try:
+                heard = read_line(line)
+            except (ValueError, RecursionError) as error:
+                self._translator.refuse("heard_line_invalid", str(error), line)
+                continue
+            self._record(process, heard, line)
+        self._telemetry.progress(self.global_step, self._config.get("total_steps"))
+
+    @property
+    def global_step(self) -> int:
+        """Environment steps so far, over all processes of the script."""
+        return sum(self._steps.values())
+
+    def _record(self, process: str, heard: SpoolLine, line: bytes) -> None:
+        try:
+            self._handlers[type(heard)](process, heard)
+        except (LookupError, TypeError, ValueError, OverflowError, OSError) as error:
+            self._translator.refuse("event_invalid", str(error), line)
+
+    def _process(self, _process: str, _line: ProcessLine) -> None:
+        self.has_process = True
+
+    def _library(self, _process: str, line: LibraryLine) -> None:
+        if line.library in self.libraries:
+            return
+        self.libraries[line.library] = line.version
+        if line.version is not None:
+            self._config["packages"][line.library.partition(".")[0]] = line.version
+
+    def _deaf(self, _process: str, line: DeafLine) -> None:
+        self._begin()
+        self._telemetry.log("warning", line.message, {"reason": "not_heard"})
+        self._telemetry.note(f"not-heard-{line.library}"[:60], line.message, kept=True)
+
+    def _environment(self, _process: str, line: EnvironmentLine) -> None:
+        self._spaces[line.env] = line.spaces
+        if not self._config["spaces"]:
+            self._config["spaces"] = line.spaces
+            self._config["environment"] = line.id
+        self._begin()
+
+    def _start(self, _process: str, line: StartLine) -> None:
+        if not self._has_steps:
+            return
+        shown = self._encoded(line.env, "observation", line.observation) if self._shows else None
+        self._telemetry.episode_start(
+            line.env, line.episode, line.reset, bytes.fromhex(line.hash), shown
+        )
+
+    def _act(self, _process: str, line: ActLine) -> None:
+        if not self._has_steps:
+            return
+        shown = self._encoded(line.env, "observation", line.observation) if self._shows else None
+        self._telemetry.hashed_step(
+            line.env,
+            line.episode,
+            line.step,
+            self._encoded(line.env, "action", line.action),
+            line.reward,
+            line.flags,
+            bytes.fromhex(line.hash),
+            observation=shown,
+        )
+
+    def _end(self, process: str, line: EndLine) -> None:
+        self._steps[process] = line.steps
+        if not self._has_episodes:
+            return
+        self._has_ended = True
+        at = self.global_step
+        self._telemetry.episode(
+            line.env,
+            line.episode,
+            line.length,
+            line.episode_return,
+            duration_s=line.duration_s,
+            global_step=at,
+            terminated=bool(line.flags & 1),
+            truncated=bool(line.flags & 2),
+        )
+        curves = [(RETURN_METRIC, line.episode_return), (LENGTH_METRIC, float(line.length))]
+        self._telemetry.metrics(at, curves)
+
+    def _count(self, process: str, line: StepsLine) -> None:
+        self._steps[process] = line.steps
+
+    def _value(self, _process: str, line: ValueLine) -> None:
+        if self._has_ended and line.name in _OWN_CURVES:
+            return  # CleanRL's own names, which the episodes that were heard have written
+        self._begin()
+        self._telemetry.metric(line.name, line.step, line.value)
+
+    def _file(self, _process: str, line: FileLine) -> None:
+        self._begin()
+        self._files.take(Path(line.path), self.global_step, line.kind)
+
+    def _begin(self) -> None:
+        self.has_events = True
+        self._translator.begin()
+
+    def _encoded(self, env: int, which: str, value: Any) -> Any:
+        space = self._spaces.get(env, {}).get(which)
+        return value if space is None or space["kind"] == "other" else encode_value(space, value)

@@ -1,0 +1,61 @@
+"""Runs a script as the worker does, in a run folder without a stack, and reads what was recorded."""
+
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mosaic_workerkit.testing.recorded import of_type, read_events, write_spec
+
+PYTHON = sys.executable
+
+
+@dataclass(frozen=True)
+class ScriptRun:
+    """How a run ended and what was recorded."""
+
+    code: int
+    output: str
+    folder: Path
+    events: list[dict[str, Any]]
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """Return the data of the events of one type."""
+        return of_type(self.events, kind)
+
+    @property
+    def phases(self) -> list[str]:
+        """Phases of the lifecycle, in order."""
+        return [event["phase"] for event in self.of("lifecycle")]
+
+
+def begin(folder: Path, script: str, *arguments: str, **spec: Any) -> "subprocess.Popen[str]":
+    """Start the worker with a script; its run folder is `folder / "run"`, the script's own folder `folder / "own"`."""
+    own, run = folder / "own", folder / "run"
+    own.mkdir(exist_ok=True)
+    (own / "train.py").write_text(script, "utf-8")
+    words = [PYTHON, *spec.pop("options", ()), "train.py", *arguments]
+    parameters = {"command": shlex.join(words), "directory": str(own)}
+    given = {"worker": "script", "algorithm": "command", "environment": "unknown"}
+    write_spec(run, {**given, "parameters": parameters, **spec})
+    return subprocess.Popen(
+        [PYTHON, "-m", "mosaic_worker_script", "train", "--run-dir", str(run)],
+        cwd=run,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+
+
+def finish(process: "subprocess.Popen[str]", folder: Path) -> ScriptRun:
+    """Wait for the end of a worker."""
+    output, _ = process.communicate(timeout=150)
+    return ScriptRun(process.returncode, output, folder, read_events(folder / "run"))
+
+
+def run_script(folder: Path, script: str, *arguments: str, **spec: Any) -> ScriptRun:
+    """Run a script to its end."""
+    return finish(begin(folder, script, *arguments, **spec), folder)
