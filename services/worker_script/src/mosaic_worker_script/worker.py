@@ -23,6 +23,7 @@ from mosaic_worker_script.errors import CommandRefused
 from mosaic_worker_script.hearing import Hearing
 from mosaic_worker_script.spool import SpoolReader
 from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.git_state import git_state
 from mosaic_workerkit.own_files import DELETED
 from mosaic_workerkit.pipe.child import STDOUT, Child, Ending
 from mosaic_workerkit.pipe.errors import ProgramNotStarted
@@ -219,6 +220,7 @@ def _config(spec: Any, command: ScriptCommand) -> dict[str, Any]:
         "packages": {},
         "record": spec.record.value,
         "total_steps": spec.parameters.get(EXPECTED_STEPS),
+        **git_state(command.directory),
     }
 
 
