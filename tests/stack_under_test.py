@@ -39,9 +39,9 @@ SERVICES = ("cli", "broker", "recorder", "scheduler", "gateway", "tests")
 """Environments of every stack; `tests` has the synthetic worker."""
 
 PAUSE_S = 0.05
-"""Between two questions to another process."""
-END_PAUSE_S = 0.3
-"""The same at the most, while the end of a run is awaited: a question costs 8 ms of processor time in all processes."""
+"""Between the first two questions to another process."""
+LONGEST_PAUSE_S = 0.3
+"""The same at the most: a question costs 8 ms of processor time in all processes, or a look at every process here."""
 
 
 class StackUnderTest:
@@ -111,7 +111,7 @@ class StackUnderTest:
             alive = entry.pid is not None and psutil.pid_exists(entry.pid)
             return entry.pid if alive and entry.state == "up" else None
 
-        return until(pid, f"{name} is up", 60)
+        return until(pid, f"{name} is up", 60, longest_pause_s=PAUSE_S)
 
     def kill_service(self, name: str) -> None:
         """kill -9 a service; the supervisor is to bring it back."""
@@ -143,7 +143,7 @@ class StackUnderTest:
             found = getattr(launch.RunnerInfo.model_validate_json(path.read_bytes()), f"{part}_pid")
             return found if found is not None and psutil.pid_exists(found) else None
 
-        return until(pid, f"{part} of {run_id} is alive", 60)
+        return until(pid, f"{part} of {run_id} is alive", 60, longest_pause_s=PAUSE_S)
 
     def kill_run_part(self, run_id: str, part: str) -> None:
         """kill -9 one process of a run."""
@@ -196,7 +196,7 @@ class StackUnderTest:
             is_over = view.state.is_final and not view.telemetry_pending and not view.stale
             return view if is_over else None
 
-        return until(final, f"{run_id} is final and stored", within_s, longest_pause_s=END_PAUSE_S)
+        return until(final, f"{run_id} is final and stored", within_s)
 
     def wait_stored(self, run_id: str, events: int, within_s: float = 60) -> None:
         """Wait until the store holds at least so many events of a run."""
@@ -242,11 +242,15 @@ def kill9(pid: int) -> None:
         except psutil.NoSuchProcess:
             return True
 
-    until(gone, f"process {pid} is gone", 60)
+    until(gone, f"process {pid} is gone", 60, longest_pause_s=PAUSE_S)
 
 
 def until(
-    claim: Callable[[], T | None], words: str, within_s: float, *, longest_pause_s: float = PAUSE_S
+    claim: Callable[[], T | None],
+    words: str,
+    within_s: float,
+    *,
+    longest_pause_s: float = LONGEST_PAUSE_S,
 ) -> T:
     """Ask until the claim holds.
 
@@ -256,7 +260,7 @@ def until(
         claim: what is asked; a true value ends the wait.
         words: of the claim, for the error.
         within_s: seconds to wait at most.
-        longest_pause_s: to which the time between two questions grows.
+        longest_pause_s: to which the time between two questions grows; PAUSE_S for what is cheap to ask or passes soon.
 
     Raises:
         AssertionError: it did not within `within_s`; the message has the words.

@@ -105,35 +105,51 @@ def test_export_is_the_whole_stream(
 
 
 @pytest.mark.kill
-@pytest.mark.parametrize("target", ["worker", "shipper", "recorder", "broker and its store"])
-def test_a_real_run_survives_kills(stack: StackUnderTest, trained: RunView, target: str) -> None:
-    """With a part killed, the store has the same values as the unharmed run: all, or up to the worker's death.
+def submit_again(stack: StackUnderTest, trained: RunView) -> RunView:
+    """A run of the same spec and seed, which is the same run: episodes, steps and losses, value by value."""
+    spec = trained.spec
+    return stack.submit("cleanrl", "ppo", "CartPole-v1", steps=spec.steps, record="full", seed=3)
 
-    So a run of the same spec and seed is the same run: episodes, steps and losses, value by value.
-    """
-    view = stack.submit(
-        "cleanrl", "ppo", "CartPole-v1", steps=trained.spec.steps, record="full", seed=3
-    )
-    stack.wait_stored(view.run_id, 1_500)
-    match target:
-        case "worker" | "shipper":
-            stack.kill_run_part(view.run_id, target)
-        case "recorder":
-            stack.kill_service(target)
-        case _:
-            stack.kill_broker_and_its_store()
-    view = stack.wait_final(view.run_id, within_s=180)
-    whole, got = (plain_values(stack.home, r) for r in (trained.run_id, view.run_id))
-    assert view.end is not None
-    if target == "worker":
-        assert (view.state, view.end.cause) == (RunState.CRASHED, EndCause.SIGNAL)
-        assert got == whole[: len(got)]
-    else:
-        assert view.state is RunState.SUCCEEDED
-        assert got == whole
+
+def assert_whole(stack: StackUnderTest, view: RunView) -> None:
+    """Nothing of it is missing, and nothing of it lives."""
     assert view.summary is not None
     assert view.summary.gaps == 0
     assert stack.processes_of(view.run_id) == []
+
+
+def test_a_real_run_survives_kills(stack: StackUnderTest, trained: RunView) -> None:
+    """With every part on the way into the store killed, one after the other, the store has the unharmed run's values.
+
+    `tests/kills` kills each part alone.
+    """
+    view = submit_again(stack, trained)
+    stack.wait_stored(view.run_id, 1_000)
+    stack.kill_run_part(view.run_id, "shipper")
+    stack.wait_stored(view.run_id, 2_000)
+    stack.kill_service("recorder")
+    stack.wait_stored(view.run_id, 3_500)
+    stack.kill_broker_and_its_store()
+    view = stack.wait_final(view.run_id, within_s=180)
+    assert view.state is RunState.SUCCEEDED, view.end
+    whole, got = (plain_values(stack.home, r) for r in (trained.run_id, view.run_id))
+    assert got == whole
+    assert_whole(stack, view)
+
+
+def test_a_killed_worker_leaves_the_run_up_to_its_death(
+    stack: StackUnderTest, trained: RunView
+) -> None:
+    """The store has the unharmed run's values up to the worker's last event."""
+    view = submit_again(stack, trained)
+    stack.wait_stored(view.run_id, 1_500)
+    stack.kill_run_part(view.run_id, "worker")
+    view = stack.wait_final(view.run_id, within_s=180)
+    assert view.end is not None
+    assert (view.state, view.end.cause) == (RunState.CRASHED, EndCause.SIGNAL)
+    whole, got = (plain_values(stack.home, r) for r in (trained.run_id, view.run_id))
+    assert got == whole[: len(got)]
+    assert_whole(stack, view)
 
 
 def test_stop_saves_a_checkpoint(stack: StackUnderTest) -> None:

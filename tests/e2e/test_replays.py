@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from stack_under_test import VENVS, StackUnderTest, last_json, until
+from stack_under_test import PAUSE_S, VENVS, StackUnderTest, last_json, until
 
 from mosaic_client import AsyncClient, ClientError, picture
 from mosaic_contracts.clips import parse_clip_name
@@ -139,7 +139,10 @@ def test_a_clip_of_a_killed_run_is_a_file_of_the_run(stack: StackUnderTest, tmp_
         "cleanrl", "ppo_continuous_action", "Pendulum-v1", steps=10**6, clip_every=1
     )
     encoder, file = until(
-        lambda: clip_under_way(stack, view.run_id), "a clip is being encoded", 120
+        lambda: clip_under_way(stack, view.run_id),
+        "a clip is being encoded",
+        120,
+        longest_pause_s=PAUSE_S,
     )
     stack.kill_run_part(view.run_id, "worker")
     with suppress(psutil.NoSuchProcess):  # it ends by itself when the worker's pipe ends

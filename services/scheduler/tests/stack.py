@@ -57,6 +57,8 @@ from tests import scheduler_process
 
 DEADLINE_S = 60.0
 _STORED_WAIT_S = 0.5
+PAUSE_S, LONGEST_PAUSE_S = 0.02, 0.2
+"""Between the first two looks at another process, and at the most."""
 SYNTHETIC = "synthetic.toml"
 """Manifest of the worker that every home has."""
 SPEC: dict[str, Any] = {
@@ -68,9 +70,11 @@ SPEC: dict[str, Any] = {
 
 async def until(holds: Callable[[], Awaitable[bool]], deadline_s: float = DEADLINE_S) -> None:
     """Wait for what announces itself nowhere: another process's death, a file of another process."""
+    pause_s = PAUSE_S
     async with asyncio.timeout(deadline_s):
-        while not await holds():  # noqa: ASYNC110 - see above: there is no event to wait for
-            await asyncio.sleep(0.02)
+        while not await holds():
+            await asyncio.sleep(pause_s)
+            pause_s = min(1.2 * pause_s, LONGEST_PAUSE_S)
 
 
 async def file_exists(path: Path) -> None:
