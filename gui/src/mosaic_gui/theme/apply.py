@@ -1,5 +1,7 @@
 """Makes palette, style sheet and fonts from a table of colours."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -7,7 +9,7 @@ from string import Template
 
 from PyQt6.QtCore import Qt, QTemporaryDir
 from PyQt6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
-from PyQt6.QtWidgets import QApplication, QStyleFactory
+from PyQt6.QtWidgets import QApplication, QHeaderView, QStyleFactory
 
 from mosaic_gui.theme.current import announce, current, set_current
 from mosaic_gui.theme.icon import write_svg
@@ -44,8 +46,27 @@ def apply_theme(app: QApplication, tokens: Tokens) -> None:
     }
     names = _names(tokens) | {name: path.as_posix() for name, path in drawings.items()}
     # by way of an empty sheet it would take a third of the time, and lists would lose their place
-    app.setStyleSheet(Template(sheet).substitute(names))
+    with _columns_kept():
+        app.setStyleSheet(Template(sheet).substitute(names))
     announce()
+
+
+@contextmanager
+def _columns_kept() -> Iterator[None]:
+    """Measure the columns of tables once, at the end: else Qt measures all their cells dozens of times."""
+    measured = QHeaderView.ResizeMode.ResizeToContents
+    kept = [
+        (header, section)
+        for header in QApplication.allWidgets()
+        if isinstance(header, QHeaderView)
+        for section in range(header.count())
+        if header.sectionResizeMode(section) == measured
+    ]
+    for header, section in kept:
+        header.setSectionResizeMode(section, QHeaderView.ResizeMode.Fixed)
+    yield
+    for header, section in kept:
+        header.setSectionResizeMode(section, measured)
 
 
 def tokens_for(choice: str) -> Tokens:
