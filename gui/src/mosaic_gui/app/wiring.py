@@ -11,6 +11,7 @@ from PyQt6.QtCore import QObject
 from mosaic_contracts.file_jobs import ImportJob
 from mosaic_contracts.groups import GroupView
 from mosaic_contracts.runs import RunView
+from mosaic_gui.app.palette_contents import PaletteContents
 from mosaic_gui.app.parts import ClientParts
 from mosaic_gui.controllers.navigator import RunNavigator
 from mosaic_gui.state.dropped import Dropped, kind_of_dropped
@@ -66,6 +67,8 @@ class Wiring(QObject):
             parts.layouts,
             parts.say,
         )
+        contents = PaletteContents(parts, self.window, self.navigator, languages)
+        self.window.make_palette = contents.open
         self.files = FileActions(self.window, self._runs_in_hand, lambda: parts.stack.is_local)
         self._connect_connection_page()
         self._connect_runs_page()

@@ -82,6 +82,11 @@ class PreferenceStore(QObject):
         watch.run_replaced.connect(use)
         watch.view.remembered.connect(self._settle.start)
 
+    def remember_found(self, names: list[str]) -> None:
+        """Remember what was chosen in the palette, the newest first."""
+        self.memory.found = names
+        self._write_memory()
+
     def keep(self, launch: LaunchModel, trained: TrainedModel) -> None:
         """Save what was typed for each agent as its preset."""
         for key, spec in launch.specs().items():

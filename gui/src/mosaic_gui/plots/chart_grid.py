@@ -80,6 +80,14 @@ class ChartGrid(QScrollArea):
         self._place()
         self._draw_one_by_one()
 
+    def show_chart(self, name: str) -> None:
+        """Bring a chart into sight, and give it the focus."""
+        for chart in self.charts:
+            if chart.name == name:
+                self._inside.adjustSize()
+                self.ensureWidgetVisible(chart)
+                chart.setFocus()
+
     def redraw_in_turn(self) -> None:
         """Draw what has grown, one chart after the other, so that no frame and no click waits for all of them."""
         if self.isVisible():

@@ -45,6 +45,8 @@ class Memory(BaseModel):
     """Stacks that were connected to, the newest first."""
     consents: list[str] = Field(default_factory=list)
     """Kinds of access, as `worker: need`, that are not asked for again."""
+    found: list[str] = Field(default_factory=list)
+    """What was chosen last in the palette, the newest first: names of entries."""
     plays: dict[str, PlayMemory] = Field(default_factory=dict)
     """Plays by environment, the newest last."""
     charts: dict[str, ChartPage] = Field(default_factory=dict)

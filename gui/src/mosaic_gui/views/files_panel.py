@@ -182,6 +182,15 @@ class FilesPanel(QWidget):
             self.table.mark(files.files.index(file))
         self.refresh()
 
+    def choose(self, path: str) -> None:
+        """Choose a file by its path."""
+        files = self._model.files
+        file = files.file(path)
+        if file is not None:
+            row = files.files.index(file)
+            self.table.mark(row)
+            self._on_row(row)
+
     def _on_row(self, row: int) -> None:
         self._path, self._is_own = self._model.files.files[row].path, True
         self.refresh()

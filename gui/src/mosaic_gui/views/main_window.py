@@ -5,6 +5,7 @@ Most pages are made when they are first wanted: the window is there in half the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -37,7 +38,7 @@ from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.views.agents_dock import FOLD_KEYS, AgentsDock
 from mosaic_gui.views.arrangement import TITLES as LAYOUT_TITLES
-from mosaic_gui.views.command import keys_of, of_actions, on_page
+from mosaic_gui.views.command import Command, keys_of, of_actions, on_page
 from mosaic_gui.views.command_keys import CommandKeys
 from mosaic_gui.views.command_palette import CommandPalette
 from mosaic_gui.views.layout_menu import KEYS as LAYOUT_KEYS
@@ -148,6 +149,8 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("MOSAIC")
         self.setMinimumSize(*LEAST)
         self.start, self.runs, self._maker = start, runs, maker
+        self.make_palette: Callable[[list[Command]], CommandPalette]
+        """Opens the palette with the commands of the moment; set by who connects the window."""
         self.notices = NoticeBar(connection, hardware)
         self._connection, self._agents = connection, agents
         self._stack = QStackedWidget()
@@ -266,12 +269,10 @@ class MainWindow(QMainWindow):
         self.start.refresh()
 
     def open_palette(self) -> CommandPalette:
-        """Open the command palette."""
+        """Open the palette."""
         page = self._stack.currentWidget()
         commands = of_actions(self.actions() + self._page_actions())
-        palette = CommandPalette(self, commands + (on_page(page) if page is not None else []))
-        palette.open_over(self)
-        return palette
+        return self.make_palette(commands + (on_page(page) if page is not None else []))
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         self._fold_agents()
@@ -386,7 +387,7 @@ class MainWindow(QMainWindow):
         files.triggered.connect(self._open_files)
         fold = self._action(tr("Show or hide the agents panel"), FOLD_KEYS)
         fold.triggered.connect(lambda: self.agents_dock.fold.click())
-        palette = self._action(tr("All commands and their keys"), "Ctrl+K")
+        palette = self._action(tr("Find anything; all commands and their keys"), "Ctrl+K")
         palette.setShortcuts([palette.shortcut(), QKeySequence("F1"), QKeySequence("?")])
         palette.triggered.connect(self.open_palette)
         leave = self._action(tr("Quit"), "Ctrl+Q")
@@ -448,7 +449,7 @@ class MainWindow(QMainWindow):
         made.page_wanted.connect(self.show_page)
         made.way_wanted.connect(lambda way: self.show_page(TRAIN if way is Way.NEW else TRAINED))
         made.agent_wanted.connect(self._on_agent_wanted)
-        made.add_tool("command", tr("All commands"), "Ctrl+K", self.open_palette)
+        made.add_tool("command", tr("Find anything"), "Ctrl+K", self.open_palette)
         made.layout_button = made.add_tool(
             "layout", tr("Layouts"), "Alt+1 … Alt+4", self._open_layouts
         )
