@@ -64,10 +64,12 @@ def open_first(client: DesktopClient, qtbot: QtBot, words: str) -> None:
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
 
 
-def test_a_run_is_found_by_what_it_was_given(client: DesktopClient, qtbot: QtBot) -> None:
+def test_a_run_is_found_by_what_it_was_given(
+    client: DesktopClient, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Parameters, names and ids; Return opens it, and the next palette lists it first."""
     opened: list[list[str]] = []
-    client.navigator.open_runs = opened.append  # type: ignore[method-assign]  # watching needs a stack
+    monkeypatch.setattr(client.navigator, "open_runs", opened.append)  # watching needs a stack
     open_first(client, qtbot, "lr=0.001")
     open_first(client, qtbot, "long one")
     assert opened == [[run_id(0)], [run_id(1)]]
