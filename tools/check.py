@@ -25,28 +25,35 @@ CACHE = ROOT / "var" / "cache"
 OWN_TYPES = ("worker_cleanrl",)
 """Components with another NumPy and Gymnasium than all others. In one cache mypy would analyse each version again
 after the other."""
-LANES = min(8, max(3, 2 * (os.cpu_count() or 1)))
-"""Suites run at once: a suite alone waits for a third of its time, tests-containers for nearly all of it."""
+LANES = min(9, max(3, 2 * (os.cpu_count() or 1) + 1))
+"""Suites run at once: a suite alone waits for a third of its time, tests-containers, which has a lane to the end, for
+nearly all of it."""
 LONGEST_FIRST = (
     "tests-containers",
     "scheduler",
     "tests-e2e",
     "gui",
-    "workerkit",
     "worker_cleanrl",
+    "workerkit",
     "tests-kills",
-    "tests-hardship",
-    "cli",
-    "tests",
     "gateway",
+    "cli",
+    "tests-hardship",
     "worker_spade",
-    "tests-install",
+    "tests",
     "recorder",
     "tests-remote",
-    "tools",
-    "worker_play",
-    "worker_sweep",
+    "tests-install",
     "store",
+    "tools",
+    "worker_sweep",
+    "gymkit",
+    "xmpp",
+    "docs",
+    "servicekit",
+    "analysis",
+    "client",
+    "worker_play",
 )
 """What begins first, so that no long suite runs alone at the end."""
 SLOWEST = 30
@@ -166,15 +173,22 @@ def test_components(components: list[CheckedComponent], arguments: list[str]) ->
 
 
 def test_everything(arguments: list[str]) -> Summary:
-    """Check the whole checkout: what is quick first, then types together with the tests, so that no core is idle."""
+    """Check the whole checkout: types together with the tests, the quick rest at the end, so that no core is idle."""
     summary = Summary()
-    summary.step("lint", partial(lint, ["."]))
-    summary.step("imports", imports)
-    summary.step("checks", run_checks)
     components = [component for component in all_components() if component.sources]
-    steps = [*types_steps(components), *suites_of(components, arguments)]
+    quick = [(verb, partial(captured_verb, verb)) for verb in ("lint", "imports")]
+    steps = [*types_steps(components), *suites_of(components, arguments), *quick]
     summary.steps_at_once(steps, LANES)
     return summary
+
+
+def captured_verb(verb: str) -> CapturedOutcome:
+    """Run a verb of this program and return what it prints: tests run at the same time."""
+    command = [sys.executable, str(Path(__file__).resolve()), verb]
+    ended = subprocess.run(
+        command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    return Outcome(ok=ended.returncode == 0), ended.stdout
 
 
 def suites_of(
