@@ -18,6 +18,7 @@ from mosaic_gui.controllers.curve_refiner import CurveRefiner
 from mosaic_gui.controllers.dashboards import DashboardController
 from mosaic_gui.controllers.differences import DifferencesController
 from mosaic_gui.controllers.downloads import DownloadController
+from mosaic_gui.controllers.dropped_forms import DroppedForms
 from mosaic_gui.controllers.exports import ExportController
 from mosaic_gui.controllers.file_jobs import FileJobController
 from mosaic_gui.controllers.gamepad import GamepadController
@@ -149,6 +150,7 @@ class ClientParts(QObject):
     def _make_controllers(self) -> None:
         self.stack = ConnectionController(self.home, self.connection, self.store, self.clock, self)
         self.keyring = KeyringClient(self.launch, self)
+        self.dropped_forms = DroppedForms(self.launch, self.say, self)
         self.installer = WorkerInstaller(self.agents, self.home, parent=self)
         self.theme = ThemeController(self.preferences, self)
         self.layouts = LayoutController(self.preferences.folder, self.say, self)

@@ -315,22 +315,42 @@ class Wiring(QObject):
         except OSError as error:
             self._parts.say(tr("{file} cannot be read: {why}.", file=path, why=error.strerror))
             return
-        if kind is Dropped.UNKNOWN:
+        forms = self._parts.dropped_forms
+        forms.is_local = self._parts.stack.is_local
+        if kind is Dropped.UNKNOWN and not forms.takes(path):
             words = tr(
-                "{file} is no archive, no checkpoint and no file of TensorBoard, W&B or mlflow.",
+                "{file} is no archive, checkpoint or specification, and no file of TensorBoard, W&B or mlflow.",
                 file=path.name,
             )
             self._parts.say(words)
         elif len(paths) > 1:
             self._parts.say(tr("Drop one file or one folder at a time."))
+        elif kind is Dropped.UNKNOWN:
+            forms.open_file(path)
+        elif kind is Dropped.SPEC:
+            forms.open_spec(path)
         elif kind is Dropped.CHECKPOINT:
             self.window.show_page(CHECKPOINTS)
             self._parts.all_checkpoints.import_wanted.emit(str(path), {})
         else:
             self._parts.file_job_controller.start(ImportJob(path=str(path.absolute())))
 
+    def _on_form_filled(self, where: str) -> None:
+        """Show the form that a dropped file has filled."""
+        self._parts.agents.want_training()
+        self.window.show_page(TRAIN)
+        if where:
+            self.window.train.form.show_field(where)
+
+    def _on_dropped_sweep(self, path: str) -> None:
+        _ = self.window.sweeps  # made first, so that it receives what the model emits
+        self._parts.sweep_starter.load(path)
+        self._on_sweep_wanted()
+
     def _connect_controllers(self) -> None:
         parts = self._parts
+        parts.dropped_forms.filled.connect(self._on_form_filled)
+        parts.dropped_forms.sweep_wanted.connect(self._on_dropped_sweep)
         parts.launch.catalogue_changed.connect(self._on_catalogue)
         parts.beliefs.place_changed.connect(self._on_beliefs_place)
         parts.watch.finer_wanted.connect(parts.curve_refiner.want)

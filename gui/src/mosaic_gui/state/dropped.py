@@ -11,6 +11,7 @@ _HEAD_BYTES = 30
 _EVENT_FILE = "tfevents"
 _WANDB_LOG = ".wandb"
 _DATABASE = "mlflow.db"
+_SPECS = frozenset({".yaml", ".yml", ".json"})
 _CHECKPOINTS = frozenset({".cleanrl_model", ".safetensors", ".pt", ".pth"})
 
 
@@ -20,6 +21,8 @@ class Dropped(StrEnum):
     RUNS = "runs"
     """An archive, or files of TensorBoard, W&B or mlflow; a folder, too."""
     CHECKPOINT = "checkpoint"
+    SPEC = "spec"
+    """A run, a group or a sweep as YAML or JSON."""
     UNKNOWN = "unknown"
 
 
@@ -37,4 +40,6 @@ def kind_of_dropped(path: Path) -> Dropped:
         head = file.read(_HEAD_BYTES + max(len(ARCHIVE_HEAD), len(EXPORT_FACTS)))[_HEAD_BYTES:]
     if head.startswith(EXPORT_FACTS.encode()) or path.suffix in _CHECKPOINTS:
         return Dropped.CHECKPOINT
+    if path.suffix.lower() in _SPECS:
+        return Dropped.SPEC
     return Dropped.RUNS if head.startswith(ARCHIVE_HEAD.encode()) else Dropped.UNKNOWN

@@ -54,6 +54,10 @@ class FormField:
     """The default is the only possible value."""
     role: str = ""
     """Role of the field for a tracker (see `mosaic_contracts.tracking`)."""
+    file_suffix: str = ""
+    """Ending of files whose path it takes, e.g. `.asl`; empty: none."""
+    text_suffix: str = ""
+    """Ending of files whose text it takes; empty: none."""
     many: bool = False
     """Several values may be given (see `value_list`); each makes a run."""
     ranges: bool = False

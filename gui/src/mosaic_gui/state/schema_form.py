@@ -3,7 +3,7 @@
 from typing import Any
 
 from mosaic_contracts.tracking import X_TRACKING
-from mosaic_contracts.worker import CHECKPOINT_MARK
+from mosaic_contracts.worker import CHECKPOINT_MARK, FILE_MARK, FILE_TEXT_MARK
 from mosaic_gui.state.form_field import FieldKind, FormField, FormGroup, Value
 
 _KINDS = {
@@ -45,6 +45,8 @@ def _field(name: str, part: dict[str, Any], required: bool) -> FormField:
         pattern=str(part.get("pattern", "")),
         fixed="const" in part,
         role=str(part.get(X_TRACKING, "")),
+        file_suffix=str(part.get(FILE_MARK, "")),
+        text_suffix=str(part.get(FILE_TEXT_MARK, "")),
         many="const" not in part and X_TRACKING not in part and kind is not FieldKind.CHECKPOINT,
     )
 

@@ -14,19 +14,24 @@ MOST_BYTES = 2 * 2**20
 
 def read_sweep(path: Path) -> dict[str, Any]:
     """Read a file. Raises OSError: it cannot be read. Raises ValueError: why it is no specification of a sweep."""
-    if path.stat().st_size > MOST_BYTES:
-        raise ValueError(tr("the file is too large for a sweep"))
-    try:
-        found = YAML(typ="safe", pure=True).load(path.read_text("utf-8"))
-    except (YAMLError, UnicodeDecodeError) as error:
-        line = _line(error)
-        where = tr("line {n}: ", n=line) if line is not None else ""
-        raise ValueError(where + tr("it is no YAML")) from error
+    found = read_yaml(path)
     if not isinstance(found, dict) or not isinstance(found.get("run"), dict):
         raise ValueError(tr("it has no `run`, the specification of each trial's run"))
     if not isinstance(found.get("parameters"), dict):
         raise ValueError(tr("it has no `parameters`, which say what varies"))
     return found
+
+
+def read_yaml(path: Path) -> Any:
+    """Read a file of YAML or JSON. Raises OSError: it cannot be read. Raises ValueError: why it is none."""
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(tr("the file is too large for a specification"))
+    try:
+        return YAML(typ="safe", pure=True).load(path.read_text("utf-8"))
+    except (YAMLError, UnicodeDecodeError) as error:
+        line = _line(error)
+        where = tr("line {n}: ", n=line) if line is not None else ""
+        raise ValueError(where + tr("it is no YAML")) from error
 
 
 def write_sweep(path: Path, spec: dict[str, Any]) -> None:

@@ -9,6 +9,11 @@ from mosaic_contracts.grid import Grid
 from mosaic_contracts.ids import WorkerIdField
 from mosaic_contracts.models import PeerModel, UserModel
 
+FILE_MARK = "x-file"
+"""Key of a parameter's schema: ending of files whose path it takes, e.g. `.asl`. Such a file can be dropped on the
+window."""
+FILE_TEXT_MARK = "x-file-text"
+"""As FILE_MARK, for a parameter that takes the text of such a file."""
 CHECKPOINT_MARK = "x-checkpoint"
 """Key of a schema property that takes a checkpoint, as `RUN/PATH` or as a path of the machine."""
 WORLD_MARK = "x-world"
@@ -56,7 +61,8 @@ class Algorithm(PeerModel):
     """Markdown for the user who chooses the algorithm: what it does, when to use it, what to tune first. Pictures
     are not loaded."""
     parameters: dict[str, Any]
-    """JSON Schema (object). Properties carry default, description, `x-group`, `x-unit`, `x-flag`, `x-tracking`."""
+    """JSON Schema (object). Properties carry default, description, `x-group`, `x-unit`, `x-flag`, `x-tracking`, and
+    the marks of this module."""
     action_spaces: list[str] = Field(default_factory=list)
     """Kinds of action spaces that it supports: `discrete`, `box`, `multi_discrete`."""
     observation_spaces: list[str] = Field(default_factory=list)

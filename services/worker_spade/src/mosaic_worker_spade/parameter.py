@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.worker import CHECKPOINT_MARK, WORLD_MARK
+from mosaic_contracts.worker import CHECKPOINT_MARK, FILE_MARK, FILE_TEXT_MARK, WORLD_MARK
 from mosaic_worker_spade.learning.choice import Loop
 from mosaic_worker_spade.learning.schedule import Rates
 from mosaic_workerkit import parameters as kit
@@ -121,13 +121,13 @@ class LearningParameters:
     )
     plan_file: str | None = _one(
         None,
-        {"type": ["string", "null"]},
+        {"type": ["string", "null"], FILE_MARK: ".asl"},
         "Path of an AgentSpeak file (.asl) that decides in place of the built-in plan.",
         bdi=True,
     )
     plan: str | None = _one(
         None,
-        {"type": ["string", "null"]},
+        {"type": ["string", "null"], FILE_TEXT_MARK: ".asl"},
         "The text of such a plan itself, for a stack that cannot see your files.",
         bdi=True,
     )
