@@ -7,9 +7,10 @@ from tests.controllers.test_run_actions import FakeSession
 from tests.specimen import run, run_id, worker
 
 from mosaic_contracts.services import WorkerEntries
+from mosaic_contracts.run_search import parse_search
 from mosaic_gui.controllers.launch import LaunchController
 from mosaic_gui.controllers.session import StreamSession
-from mosaic_gui.state.run_row import matches
+from mosaic_gui.state.run_facts import run_facts
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.launch import LaunchModel
 
@@ -52,7 +53,7 @@ def test_plan_that_was_looked_at_is_kept_beside_the_note() -> None:
     session.api.replies[-1].done.emit(run(0, note="mine", dry_run=model.kept_plan))
     kept = session.store.runs[run_id(0)]
     assert (kept.note, kept.dry_run) == ("mine", model.kept_plan)
-    assert not matches(kept, "python")
+    assert not parse_search("python").record_test(0)(run_facts(kept))
     assert "dry_run" not in kept.spec.model_dump()
     model.kept_plan = ""
     controller._on_launch_wanted({"worker": "cleanrl"})

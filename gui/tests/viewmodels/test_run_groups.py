@@ -5,20 +5,19 @@ from tests.specimen import run, run_id, summary
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.store import Store
-from mosaic_gui.viewmodels.run_groups import RunGroupModel
-from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel, RunTableModel
+from mosaic_gui.viewmodels.run_list import ENVIRONMENT_AND_ALGORITHM, RunListModel
+from mosaic_gui.viewmodels.run_table import Column, Role
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
 
 
 class Groups:
-    """Store, list and groups, the last under Qt's model tester."""
+    """Store and list, grouped by environment and algorithm, under Qt's model tester."""
 
     def __init__(self) -> None:
         self.store = Store()
-        self.model = RunTableModel(self.store)
-        self.shown = RunFilterModel(self.model)
-        self.groups = RunGroupModel(self.shown)
+        self.model = self.shown = self.groups = RunListModel(self.store)
+        self.model.group_by(ENVIRONMENT_AND_ALGORITHM)
         self._tester = QAbstractItemModelTester(self.groups, FATAL)
 
     def take(self, *runs: tuple[int, str, str]) -> None:
@@ -30,12 +29,13 @@ class Groups:
 
     def tree(self) -> dict[str, list[str]]:
         """Titles of the groups with the ids of their runs."""
-        found = {}
-        for row in range(self.groups.rowCount()):
-            group = self.groups.index(row, 0)
-            children = range(self.groups.rowCount(group))
-            ids = [self.groups.index(n, 0, group).data(Role.RUN_ID) for n in children]
-            found[group.data()] = ids
+        found: dict[str, list[str]] = {}
+        for row in range(self.model.rowCount()):
+            head = self.model.head_at(row)
+            if head is not None:
+                found[head.title] = []
+            else:
+                found[next(reversed(found))].append(self.model.index(row, 0).data(Role.RUN_ID))
         return found
 
 

@@ -3,23 +3,24 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtTest import QAbstractItemModelTester, QSignalSpy
+from pytestqt.qtbot import QtBot
 from tests.specimen import run, run_id, summary
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.store import Changes, Store
-from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel, RunTableModel, stretches
+from mosaic_gui.viewmodels.run_list import AT_ONCE, RunListModel, stretches
+from mosaic_gui.viewmodels.run_table import Column, Role
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
 
 
 class Table:
-    """Store, model and proxy, each watched by Qt's own model tester."""
+    """Store and model, watched by Qt's own model tester."""
 
     def __init__(self) -> None:
         self.store = Store()
-        self.model = RunTableModel(self.store)
-        self.shown = RunFilterModel(self.model)
-        self._testers = [QAbstractItemModelTester(m, FATAL) for m in (self.model, self.shown)]
+        self.model = self.shown = RunListModel(self.store)
+        self._tester = QAbstractItemModelTester(self.model, FATAL)
 
     def take(self, *changes: Changes) -> None:
         """One tick."""
@@ -45,12 +46,23 @@ def table() -> Table:
     return Table()
 
 
-def test_many_runs_are_one_insertion(table: Table) -> None:
-    """A list of thousands is passed to the view once, not row by row."""
-    inserted = QSignalSpy(table.model.rowsInserted)
+def test_many_runs_are_one_change_of_the_order(table: Table) -> None:
+    """A list of hundreds is passed to the view once, not row by row."""
+    moved = QSignalSpy(table.model.layoutChanged)
     table.take(table.store.replace_runs(run(n) for n in range(300)))
-    assert len(inserted) == 1
+    assert len(moved) == 1
     assert table.model.rowCount() == 300
+
+
+def test_thousands_are_ordered_in_turns(qtbot: QtBot, table: Table) -> None:
+    """The order of a long list comes a few turns of the event loop later, and the old one stays until then."""
+    runs = [run(n) for n in range(3 * AT_ONCE)]
+    table.take(table.store.replace_runs(runs))
+    qtbot.waitUntil(lambda: not table.model.is_working)
+    assert len(table.ids()) == len(runs)
+    table.shown.set_words(f"id:{run_id(5)}")
+    qtbot.waitUntil(lambda: not table.model.is_working)
+    assert table.ids() == [run_id(5)]
 
 
 def test_neighbours_are_one_change(table: Table) -> None:
@@ -59,7 +71,7 @@ def test_neighbours_are_one_change(table: Table) -> None:
     changed, reset = QSignalSpy(table.model.dataChanged), QSignalSpy(table.model.modelReset)
     table.take(table.store.take_runs(run(n, sps=9.0) for n in (3, 4, 5)))
     assert len(changed) == 1
-    assert [changed[0][0].row(), changed[0][1].row()] == [3, 5]
+    assert [changed[0][0].row(), changed[0][1].row()] == [4, 6]
     assert len(reset) == 0
 
 
@@ -68,7 +80,7 @@ def test_removed_runs_go_and_the_rest_stays(table: Table) -> None:
     table.take(table.store.replace_runs(run(n) for n in range(6)))
     table.take(table.store.forget_runs([run_id(1), run_id(2), run_id(4)]))
     assert sorted(table.ids()) == [run_id(0), run_id(3), run_id(5)]
-    assert table.model.row_of(run_id(5)) == 2
+    assert table.model.row_of(run_id(5)) == 0
 
 
 def test_a_run_that_came_and_went_within_a_tick_leaves_no_row(table: Table) -> None:
@@ -98,7 +110,7 @@ def test_the_newest_run_stands_on_top(table: Table) -> None:
 
 
 def test_search_finds_every_word_anywhere(table: Table) -> None:
-    """Name, algorithm, tags and note are searched, whatever the case."""
+    """Name, tags and note are searched, whatever the case, and keys find what they name."""
     table.take(
         table.store.replace_runs(
             [
@@ -108,7 +120,7 @@ def test_search_finds_every_word_anywhere(table: Table) -> None:
             ]
         )
     )
-    for words, found in (("baseline ppo", [0]), ("DROPOUT", [1]), ("dqn", [2]), ("nothing", [])):
+    for words, found in (("baseline ppo", [0]), ("DROPOUT", [1]), ("algo:dqn", [2]), ("nothing", [])):
         table.shown.set_words(words)
         assert table.ids() == [run_id(n) for n in found]
 
@@ -136,7 +148,7 @@ def test_time_passes_only_for_what_lives(table: Table) -> None:
     changed = QSignalSpy(table.model.dataChanged)
     table.model.pass_time()
     places = [changed[n][0] for n in range(len(changed))]
-    assert {index.row() for index in places} == {1}
+    assert {index.row() for index in places} == {0}
     assert {index.column() for index in places} == {Column.ELAPSED, Column.CREATED}
 
 

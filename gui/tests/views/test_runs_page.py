@@ -11,13 +11,15 @@ from tests.specimen import run, run_id
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.store import Store
 from mosaic_gui.theme.apply import current
-from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel, RunTableModel
+from mosaic_gui.viewmodels.list_views import ListViewsModel
+from mosaic_gui.viewmodels.run_list import RunListModel
+from mosaic_gui.viewmodels.run_table import Column, Role
 from mosaic_gui.viewmodels.trash import TrashModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.note_popup import NotePopup
 from mosaic_gui.views.run_rows import ROW_HEIGHT
 from mosaic_gui.views.runs_page import RunsPage
-from mosaic_gui.views.word_popup import WordPopup
+from mosaic_gui.views.tag_popup import TagPopup
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -28,7 +30,7 @@ class Shown:
 
     page: RunsPage
     store: Store
-    model: RunTableModel
+    model: RunListModel
 
     def take(self, *states: RunState) -> None:
         """Show one run for each state, the first one on top."""
@@ -57,8 +59,8 @@ class Shown:
 def shown(qtbot: QtBot) -> Shown:
     """The page without runs."""
     store = Store()
-    model = RunTableModel(store)
-    page = RunsPage(model, RunFilterModel(model, model), WatchModel(store), TrashModel())
+    model = RunListModel(store)
+    page = RunsPage(model, WatchModel(store), TrashModel(), ListViewsModel())
     model.setParent(page)
     qtbot.addWidget(page)
     page.resize(1100, 700)
@@ -127,7 +129,7 @@ def test_tags_are_given_without_a_dialog(qtbot: QtBot, shown: Shown) -> None:
     shown.select(0)
     wanted = QSignalSpy(shown.page.tags_wanted)
     qtbot.mouseClick(shown.button("runs.tag"), LEFT)
-    popup = next(w for w in QApplication.topLevelWidgets() if isinstance(w, WordPopup))
+    popup = next(w for w in QApplication.topLevelWidgets() if isinstance(w, TagPopup))
     popup.field.setText("a, b,")
     qtbot.keyClick(popup.field, Qt.Key.Key_Return)
     assert wanted[0] == [[run_id(1)], ["a", "b"]]
@@ -158,7 +160,7 @@ def test_everything_has_a_key(qtbot: QtBot, shown: Shown) -> None:
 
 def grouped(page: RunsPage) -> bool:
     """Whether the list is grouped now."""
-    return page.table.is_grouped
+    return bool(page._model.grouped_by)
 
 
 def test_groups_keep_the_selection_and_stand_for_their_runs(qtbot: QtBot, shown: Shown) -> None:
@@ -252,7 +254,7 @@ def test_what_leaves_nothing_can_be_taken_back(qtbot: QtBot, shown: Shown) -> No
     assert not back.isVisible()
     assert shown.page.search.text() == ""
     assert shown.page.groups.key == "all"
-    assert shown.page._shown.rowCount() == 2
+    assert shown.model.rowCount() == 2
 
 
 def test_a_list_that_is_not_read_yet_is_not_called_empty(shown: Shown) -> None:

@@ -48,8 +48,9 @@ class DesktopClient(ClientParts):
         wiring = Wiring(self, languages)
         self.window, self.navigator = wiring.window, wiring.navigator
         self.window.closing.connect(self.close)
-        for problem in self.preferences.problems:
-            self.say(problem)
+        for problem in (*self.preferences.problems, self.list_views_controller.problem):
+            if problem:
+                self.say(problem)
 
     def close(self) -> None:
         """Keep what was chosen, then stop all requests, then stop drawing."""
@@ -58,6 +59,8 @@ class DesktopClient(ClientParts):
             self.theme.stop()
             self.layouts.keep()
             self.preferences.keep(self.launch, self.trained)
+        self.list_views_controller.stop()
+        self.table.stop()
         self._second.stop()
         self.keyring.stop()
         self.installer.close()

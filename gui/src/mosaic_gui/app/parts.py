@@ -25,6 +25,7 @@ from mosaic_gui.controllers.gamepad import GamepadController
 from mosaic_gui.controllers.keyring_client import KeyringClient
 from mosaic_gui.controllers.launch import LaunchController
 from mosaic_gui.controllers.layouts import LayoutController
+from mosaic_gui.controllers.list_views import ListViewsController
 from mosaic_gui.controllers.live_frames import LiveFramesController
 from mosaic_gui.controllers.manifest import ManifestController
 from mosaic_gui.controllers.play import PlayController
@@ -32,6 +33,7 @@ from mosaic_gui.controllers.play_start import PlayStartController
 from mosaic_gui.controllers.preferences import PreferenceStore
 from mosaic_gui.controllers.replay import ReplayController
 from mosaic_gui.controllers.run_actions import RunActions
+from mosaic_gui.controllers.run_figures import RunFiguresController
 from mosaic_gui.controllers.run_list import RunListController
 from mosaic_gui.controllers.run_storage import RunStorageController
 from mosaic_gui.controllers.stage import StageController
@@ -59,11 +61,12 @@ from mosaic_gui.viewmodels.file_jobs import FileJobModel
 from mosaic_gui.viewmodels.frame_clock import FrameClock
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.launch import LaunchModel
+from mosaic_gui.viewmodels.list_views import ListViewsModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.play import PlayModel
 from mosaic_gui.viewmodels.play_start import PlayStartModel
 from mosaic_gui.viewmodels.player import PlayerModel
-from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
+from mosaic_gui.viewmodels.run_list import RunListModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.storage import StorageModel
 from mosaic_gui.viewmodels.sweep_form import SweepFormModel
@@ -123,8 +126,8 @@ class ClientParts(QObject):
     def _make_models(self) -> None:
         self.connection = ConnectionModel(self)
         self.hardware = HardwareModel(self)
-        self.table = RunTableModel(self.store, self)
-        self.shown_runs = RunFilterModel(self.table, self)
+        self.table = RunListModel(self.store, self)
+        self.list_views = ListViewsModel(self)
         self.launch = LaunchModel(self, self.store)
         self.agents = AgentsModel(self.launch, self)
         self.watch = WatchModel(self.store, self)
@@ -154,7 +157,11 @@ class ClientParts(QObject):
         self.installer = WorkerInstaller(self.agents, self.home, parent=self)
         self.theme = ThemeController(self.preferences, self)
         self.layouts = LayoutController(self.preferences.folder, self.say, self)
+        self.list_views_controller = ListViewsController(
+            self.preferences.folder, self.list_views, self.say, self
+        )
         self.run_list = RunListController(self.store, self.table, self)
+        self.run_figures = RunFiguresController(self.store, self.table, self)
         self.launch_controller = LaunchController(self.launch, self)
         self.watch_controller = WatchController(self.watch, self.feed, self)
         self.differences_controller = DifferencesController(self.differences, self)
@@ -198,6 +205,7 @@ class ClientParts(QObject):
         """Controllers that use the session, in the order in which they take changes."""
         return (
             self.run_list,
+            self.run_figures,
             self.launch_controller,
             self.watch_controller,
             self.differences_controller,

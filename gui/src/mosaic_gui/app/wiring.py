@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PyQt6.QtCore import QObject
+from PyQt6.QtCore import QObject, QUrl
 
 from mosaic_contracts.file_jobs import ImportJob
 from mosaic_contracts.groups import GroupView
@@ -20,6 +20,7 @@ from mosaic_gui.state.episodes import newest_replayable
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.settings import Settings
+from mosaic_gui.viewmodels.run_list import ENVIRONMENT_AND_ALGORITHM
 from mosaic_gui.views.connection_page import ConnectionPage
 from mosaic_gui.views.file_actions import FileActions
 from mosaic_gui.views.job_strip import JobStrip
@@ -234,7 +235,7 @@ class Wiring(QObject):
         start = ConnectionPage(
             parts.connection, parts.stack.start.is_possible, parts.preferences.memory.stacks
         )
-        runs = RunsPage(parts.table, parts.shown_runs, parts.watch, parts.trash_runs)
+        runs = RunsPage(parts.table, parts.watch, parts.trash_runs, parts.list_views)
         runs.set_read(parts.run_list.is_read)
         window = MainWindow(parts.connection, parts.hardware, parts.agents, start, runs, self)
         window.notices.stay_s = parts.preferences.settings.notice_s
@@ -254,8 +255,12 @@ class Wiring(QObject):
 
     def _connect_runs_page(self) -> None:
         parts, runs, notices = self._parts, self.window.runs, self.window.notices
-        notices.act_changed.connect(lambda: runs.undo.setEnabled(notices.can_act))
-        runs.undo_wanted.connect(notices.act)
+        runs.undo.setEnabled(False)
+        parts.run_actions.undo_changed.connect(
+            lambda: runs.undo.setEnabled(parts.run_actions.can_undo)
+        )
+        runs.undo_wanted.connect(parts.run_actions.undo)
+        runs.undo_wanted.connect(notices.clear)
         runs.open_wanted.connect(self.navigator.open_runs)
         runs.replay_wanted.connect(self.navigator.replay_run)
         runs.compare_wanted.connect(self._on_compare_wanted)
@@ -264,8 +269,23 @@ class Wiring(QObject):
         runs.delete_wanted.connect(parts.run_actions.delete)
         runs.tags_wanted.connect(parts.run_actions.add_tags)
         runs.note_wanted.connect(parts.run_actions.note)
-        runs.grouping.setChecked(parts.preferences.settings.grouped)
-        runs.grouping.toggled.connect(lambda on: parts.preferences.change("grouped", on))
+        runs.tag_removal_wanted.connect(parts.run_actions.remove_tag)
+        runs.rename_wanted.connect(parts.run_actions.rename)
+        runs.retry_wanted.connect(parts.run_actions.retry)
+        runs.pin_wanted.connect(parts.run_actions.pin_all)
+        runs.groups_stop_wanted.connect(parts.run_actions.stop_groups)
+        runs.groups_retry_wanted.connect(parts.run_actions.retry_groups)
+        runs.groups_delete_wanted.connect(parts.run_actions.delete_groups)
+        runs.differences_wanted.connect(self.navigator.open_runs)
+        runs.folder_wanted.connect(self._open_run_folder)
+        runs.said.connect(parts.say)
+        runs.metrics_wanted.connect(parts.run_figures.read_names)
+        parts.run_figures.names_read.connect(runs.view_menu.take_metrics)
+        parts.run_figures.unclear.connect(runs.search.refuse_metric)
+        arranged = parts.list_views.saved.at_start
+        if parts.preferences.settings.grouped and not arranged.columns:
+            arranged = arranged.model_copy(update={"grouped_by": ENVIRONMENT_AND_ALGORITHM})
+        runs.arrange(arranged)
         runs.copy_wanted.connect(self.navigator.edit_copy)
         runs.train_wanted.connect(lambda: self.window.show_page(TRAIN))
         parts.run_list.read_changed.connect(runs.set_read)
@@ -347,6 +367,14 @@ class Wiring(QObject):
         self._parts.sweep_starter.load(path)
         self._on_sweep_wanted()
 
+    def _open_run_folder(self, run_id: str) -> None:
+        """Open a run's folder in the desktop's file manager; the stack is on this machine."""
+        run = self._parts.store.runs.get(run_id)
+        if run is not None:
+            folder = self._parts.home / run.run_dir
+            if not self._parts.open_externally(QUrl.fromLocalFile(str(folder))):
+                self._parts.say(tr("No program here opens folders. It is {folder}", folder=folder))
+
     def _connect_controllers(self) -> None:
         parts = self._parts
         parts.dropped_forms.filled.connect(self._on_form_filled)
@@ -415,7 +443,6 @@ class Wiring(QObject):
         self.window.notices.stay_s = settings.notice_s
         if self.window.has_settings:
             self.window.settings.show_settings(settings)
-        self.window.runs.grouping.setChecked(settings.grouped)
         self._parts.theme.follow()
 
     def _on_catalogue(self) -> None:

@@ -5,7 +5,7 @@ from PyQt6.QtCore import QObject, pyqtSignal
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.state.store import Changes, Store
-from mosaic_gui.viewmodels.run_table import RunTableModel
+from mosaic_gui.viewmodels.run_list import RunListModel
 
 
 class RunListController(Controller):
@@ -14,7 +14,7 @@ class RunListController(Controller):
     read_changed = pyqtSignal(bool)
     """Whether the page shows the whole list."""
 
-    def __init__(self, store: Store, table: RunTableModel, parent: QObject | None = None) -> None:
+    def __init__(self, store: Store, table: RunListModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store, self._table = store, table
         self.is_read = False

@@ -43,6 +43,8 @@ IMPORT_MS = 180_000
 """A worker looks into a file for a minute at most, in a process of its own."""
 REMOVING_MS = 60_000
 """A step of a removal takes at most half of it."""
+GROUP_MS = 120_000
+"""A group has up to 1,000 runs, and each is written."""
 TRIES = 3
 LOG_PIECE_BYTES = 2**18
 GROUP_MS = 60_000
@@ -117,6 +119,17 @@ class ApiClient(QObject):
             query["deleted"] = "true"
         return self._send(http_api.RUNS, query=query)
 
+    def known_metrics(self) -> ApiReply:
+        """MetricNames of the newest runs."""
+        return self._send(http_api.KNOWN_METRICS)
+
+    def metric_figures(
+        self, names: list[str], run_ids: list[str], *, only_last: bool
+    ) -> ApiReply:
+        """MetricColumns of these runs."""
+        body = {"names": names, "run_ids": run_ids, "only_last": only_last}
+        return self._send(http_api.METRIC_FIGURES, body=body)
+
     def run(self, run_id: str) -> ApiReply:
         """RunView."""
         return self._send(http_api.RUN, run_id)
@@ -132,6 +145,22 @@ class ApiClient(QObject):
     def stop_run(self, run_id: str) -> ApiReply:
         """RunView. The request can be repeated."""
         return self._send(http_api.STOP, run_id, repeat=True)
+
+    def stop_group(self, group_id: str) -> ApiReply:
+        """GroupView. The request can be repeated."""
+        return self._send(http_api.STOP_GROUP, group_id, repeat=True, timeout_ms=GROUP_MS)
+
+    def retry_group(self, group_id: str) -> ApiReply:
+        """GroupView; what failed is started once more."""
+        return self._send(http_api.RETRY_GROUP, group_id, body={}, timeout_ms=GROUP_MS)
+
+    def delete_group(self, group_id: str) -> ApiReply:
+        """GroupView of the archived group."""
+        return self._send(http_api.DELETE_GROUP, group_id, repeat=True, timeout_ms=GROUP_MS)
+
+    def restore_group(self, group_id: str) -> ApiReply:
+        """GroupView of the restored group."""
+        return self._send(http_api.RESTORE_GROUP, group_id, repeat=True, timeout_ms=GROUP_MS)
 
     def retry_run(self, run_id: str) -> ApiReply:
         """RunView of a new run like it."""

@@ -4,6 +4,7 @@ import math
 from datetime import UTC, datetime
 
 from mosaic_contracts.linux_signals import signal_name
+from mosaic_contracts.run_names import given_name
 from mosaic_contracts.runs import RunEnd, RunView
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import EndCause, RunState
@@ -42,6 +43,7 @@ _KINDS = {
     RunKind.SWEEP: mark("sweep"),
 }
 """What a run in the list does that does not train."""
+_TRAINING = mark("training")
 
 
 def badge(run: RunView) -> tuple[str, str]:
@@ -54,8 +56,8 @@ def badge(run: RunView) -> tuple[str, str]:
 
 
 def title(run: RunView) -> str:
-    """Title of a run: its name if one was given, else its environment."""
-    return run.spec.name or run.spec.environment
+    """Title of a run that stands alone: its name if one was given, else its environment."""
+    return given_name(run) or run.spec.environment
 
 
 def subtitle(run: RunView) -> str:
@@ -63,9 +65,28 @@ def subtitle(run: RunView) -> str:
     if run.spec.sweep is not None:
         trained = str(run.spec.sweep.run.get("algorithm", ""))
         return " · ".join(part for part in (tr("sweep"), run.spec.environment, trained) if part)
-    parts = [run.spec.environment] if run.spec.name else []
+    parts = [run.spec.environment] if given_name(run) else []
     kind = [tr_mark(_KINDS[run.spec.kind])] if run.spec.kind in _KINDS else []
     return " · ".join([*kind, *parts, run.spec.algorithm, tr("seed {seed}", seed=run.spec.seed)])
+
+
+def list_subtitle(run: RunView, name: str) -> str:
+    """Words below the name by which a list tells a run apart: what the name does not say, and the note."""
+    if run.spec.sweep is not None:
+        about = subtitle(run)
+    else:
+        kind = [tr_mark(_KINDS[run.spec.kind])] if run.spec.kind in _KINDS else []
+        known = name.split()
+        more = (run.spec.environment, run.spec.algorithm if given_name(run) else "")
+        parts = [*kind, *(part for part in more if part and part not in known)]
+        about = " · ".join(parts) or run.spec.worker
+    first = run.note.strip().split("\n", 1)[0]
+    return f"{about}  —  {first}" if first else about
+
+
+def kind_word(run: RunView) -> str:
+    """What the run does."""
+    return tr_mark(_KINDS.get(run.spec.kind, _TRAINING))
 
 
 def subtitle_with_note(run: RunView) -> str:
@@ -146,18 +167,17 @@ def best_return(run: RunView) -> float | None:
     return run.summary.best_return if run.summary else None
 
 
+def mean_return(run: RunView) -> float | None:
+    return run.summary.mean_return if run.summary else None
+
+
+def episodes_played(run: RunView) -> int | None:
+    return run.summary.episodes_played or run.summary.episodes if run.summary else None
+
+
 def is_missing(value: object) -> bool:
     """Whether a value is None or NaN, which sort last in both directions."""
     return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def matches(run: RunView, words: str) -> bool:
-    """Whether every word occurs in the run's name, spec, tags or note."""
-    spec = run.spec
-    text = " ".join(
-        (run.name, run.run_id, spec.algorithm, spec.environment, spec.worker, run.note, *run.tags)
-    ).casefold()
-    return all(word in text for word in words.casefold().split())
 
 
 def now() -> datetime:

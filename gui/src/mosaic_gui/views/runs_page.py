@@ -1,36 +1,39 @@
 """The page of runs: find, open, compare, stop, tag and delete runs."""
 
 from PyQt6.QtCore import QModelIndex, QPoint, Qt, pyqtSignal
-from PyQt6.QtGui import QAction, QHideEvent, QKeySequence, QShowEvent
-from PyQt6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLineEdit,
-    QMenu,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PyQt6.QtGui import QAction, QGuiApplication, QHideEvent, QKeySequence, QShowEvent
+from PyQt6.QtWidgets import QFrame, QHBoxLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from mosaic_contracts.choices import RunKind
+from mosaic_contracts.group_words import FAILED_STATES
+from mosaic_contracts.run_command import run_command
+from mosaic_contracts.run_names import given_name
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.search_completion import SearchVocabulary
 from mosaic_contracts.states import RunState
-from mosaic_gui.state.language import tr, tr_n
+from mosaic_gui.state.language import tr, tr_n, tr_program
+from mosaic_gui.state.run_heads import RunHead
+from mosaic_gui.state.run_views import ListArrangement
+from mosaic_gui.state.search_vocabulary import NEWEST, vocabulary_of
 from mosaic_gui.theme.icon import icon
-from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
+from mosaic_gui.viewmodels.list_views import ListViewsModel
+from mosaic_gui.viewmodels.run_list import ENVIRONMENT_AND_ALGORITHM, RunListModel
+from mosaic_gui.viewmodels.run_table import Column
 from mosaic_gui.viewmodels.trash import TrashModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.external_links import show_tensorboard
+from mosaic_gui.views.list_view_menu import ListViewMenu
 from mosaic_gui.views.note_popup import NotePopup
 from mosaic_gui.views.run_list import RunListView
+from mosaic_gui.views.run_search import RunSearchBox
 from mosaic_gui.views.segments import Segments
+from mosaic_gui.views.tag_popup import TagPopup
 from mosaic_gui.views.text import button, frame, label
 from mosaic_gui.views.trash_panel import TrashPanel
-from mosaic_gui.views.word_popup import WordPopup
 
 _LIVE = frozenset(state for state in RunState if not state.is_final)
-_FAILED = frozenset({RunState.FAILED, RunState.CRASHED, RunState.TIMED_OUT, RunState.INTERRUPTED})
+_FAILED = frozenset(FAILED_STATES)
 _GROUPS = {
     "all": frozenset(RunState),
     "live": _LIVE,
@@ -64,25 +67,41 @@ class RunsPage(QWidget):
     train_wanted = pyqtSignal()
     undo_wanted = pyqtSignal()
     """The user wants to undo the last deletion."""
+    tag_removal_wanted = pyqtSignal(list, str)
+    """Run ids, and a tag that each of them is to lose."""
+    rename_wanted = pyqtSignal(str, str)
+    """Run id and new name."""
+    retry_wanted = pyqtSignal(list)
+    """Run ids that are to be started once more."""
+    pin_wanted = pyqtSignal(list, bool)
+    """Run ids, and whether all of their files are kept."""
+    differences_wanted = pyqtSignal(list)
+    """Run ids whose differences are to be shown."""
+    folder_wanted = pyqtSignal(str)
+    """Run id whose folder is to be opened."""
+    groups_stop_wanted = pyqtSignal(list)
+    """Ids of groups."""
+    groups_retry_wanted = pyqtSignal(list)
+    """Ids of groups whose failed runs are to be started once more."""
+    groups_delete_wanted = pyqtSignal(list)
+    """Ids of groups."""
+    metrics_wanted = pyqtSignal()
+    """The names of all metrics are needed."""
+    said = pyqtSignal(str)
+    """A notice."""
 
     def __init__(
-        self, model: RunTableModel, shown: RunFilterModel, watch: WatchModel, trash: TrashModel
+        self, model: RunListModel, watch: WatchModel, trash: TrashModel, views: ListViewsModel
     ) -> None:
         """`watch` knows where runs can be looked at outside the window."""
         super().__init__()
         self.watch = watch
         watch.links_changed.connect(self.refresh_links)
         self.setObjectName("page.runs")
-        self._model, self._shown = model, shown
-        self.table = RunListView(shown)
+        self._model, self._views = model, views
+        self.table = RunListView(model)
         self._count = label("", "muted")
-        self.search = QLineEdit()
-        self.search.setObjectName("runs.search")
-        self.search.setPlaceholderText(tr("Search name, tag, note …"))
-        self.search.setClearButtonEnabled(True)
-        self.search.setFixedWidth(240)
-        self.search.setAccessibleName(tr("Search runs"))
-        self.search.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search = RunSearchBox(model.set_search, self._vocabulary)
         self.groups = Segments(
             {
                 "all": tr("All"),
@@ -92,13 +111,18 @@ class RunsPage(QWidget):
             },
             "runs.groups",
         )
+        self.view_menu = ListViewMenu(self, self.table, model, views, self.arrangement)
+        self.view_menu.metrics_wanted.connect(self.metrics_wanted)
+        self.view_menu.arrangement_wanted.connect(self.arrange)
         self.grouping = button("", "toggle", "runs.grouping")
         self.grouping.setIcon(icon("group", "muted", "accent"))
         self.grouping.setCheckable(True)
         self.grouping.setAccessibleName(tr("Group"))
         self.grouping.setToolTip(tr("Group by environment and algorithm (Ctrl+G)"))
         named_shortcut(self, "Ctrl+G", tr("Group"), self.grouping.toggle)
-        self.grouping.toggled.connect(self.table.set_grouped)
+        self.grouping.toggled.connect(self._on_grouping)
+        self._is_arranging = False
+        self._parameters_known = 0
         self._commands: list[QAction] = []
         self._make_actions()
         self.undo = named_shortcut(self, "Ctrl+Z", tr("Undo the deletion"), self.undo_wanted.emit)
@@ -120,16 +144,65 @@ class RunsPage(QWidget):
         layout.setContentsMargins(20, 16, 20, 16)
         layout.setSpacing(12)
         layout.addLayout(self._top())
+        layout.addWidget(self.search.fault)
         layout.addWidget(self._stack, 1)
         self._connect()
         self._on_rows()
 
     @property
     def selected(self) -> list[RunView]:
-        """Runs that are selected, from top to bottom."""
-        found = (self._model.row_of(run_id) for run_id in self.table.selected_ids())
-        runs = (self._model.run_at(row) for row in found if row is not None)
-        return [run for run in runs if run is not None]
+        """Runs that are selected, from top to bottom; a head is all of its runs."""
+        found = (self._model.run_of(run_id) for run_id in self.table.selected_ids())
+        return [run for run in found if run is not None]
+
+    @property
+    def selected_groups(self) -> list[RunHead]:
+        """Groups that are selected as a whole."""
+        return [head for head in self.table.selected_heads() if head.is_group]
+
+    def arrangement(self) -> ListArrangement:
+        """How the list is shown."""
+        header, model = self.table.pinned_header, self._model
+        return ListArrangement(
+            columns=self.table.columns(),
+            sort=model.column_keys()[header.sortIndicatorSection()],
+            descending=header.sortIndicatorOrder() is Qt.SortOrder.DescendingOrder,
+            search=self.search.text(),
+            states=self.groups.key,
+            grouped_by=model.grouped_by,
+            flat=model.is_flat,
+        )
+
+    def arrange(self, wanted: ListArrangement) -> None:
+        """Show the list as it was arranged once."""
+        self._is_arranging = True
+        self.table.arrange(wanted.columns)
+        keys = self._model.column_keys()
+        column = keys.index(wanted.sort) if wanted.sort in keys else int(Column.CREATED)
+        orders = Qt.SortOrder
+        order = orders.DescendingOrder if wanted.descending else orders.AscendingOrder
+        self.table.sortByColumn(column, order)
+        self.search.setText(wanted.search)
+        states = wanted.states if wanted.states in _GROUPS else "all"
+        self.groups.choose(states)
+        self._model.set_states(_GROUPS[states])
+        self.table.regroup(wanted.grouped_by, is_flat=wanted.flat)
+        self.grouping.setChecked(bool(wanted.grouped_by))
+        self._is_arranging = False
+        self._on_arranged()
+
+    def _on_arranged(self) -> None:
+        if not self._is_arranging:
+            self._views.keep_last(self.arrangement())
+
+    def _on_grouping(self, is_on: bool) -> None:
+        if not self._is_arranging and is_on is not bool(self._model.grouped_by):
+            self.table.regroup(ENVIRONMENT_AND_ALGORITHM if is_on else "")
+            self._on_arranged()
+
+    def _vocabulary(self) -> SearchVocabulary:
+        self.metrics_wanted.emit()
+        return vocabulary_of(self._model.newest(NEWEST), self.view_menu.metrics)
 
     @property
     def shows_trash(self) -> bool:
@@ -170,8 +243,9 @@ class RunsPage(QWidget):
         row.addWidget(self._title)
         row.addWidget(self._count)
         row.addStretch(1)
-        row.addWidget(self.search)
+        row.addWidget(self.search, 4)
         row.addWidget(self.groups)
+        row.addWidget(self.view_menu.button)
         row.addWidget(self.grouping)
         row.addWidget(self.trash_button)
         row.addWidget(self.train)
@@ -260,7 +334,7 @@ class RunsPage(QWidget):
 
     def show_trials(self, sweep: str) -> None:
         """List the runs of a sweep's trials alone; empty: all runs but those."""
-        self._shown.show_trials(sweep)
+        self._model.show_trials(sweep)
         self.back_from_trials.setVisible(bool(sweep))
         self._on_rows()
         if not sweep:
@@ -277,13 +351,18 @@ class RunsPage(QWidget):
         self.open_action.setShortcuts([QKeySequence("Return"), QKeySequence("Enter")])
         self.replay_action = self._action("replay", tr("Replay"), "Ctrl+R", self._replay)
         self.copy_action = self._action("copy", tr("Clone and edit"), "Ctrl+D", self._copy)
+        self.retry_action = self._action("retry", tr("Retry"), "Ctrl+Shift+Y", self._retry)
         self.compare_action = self._action(
             "compare_returns", tr("Compare returns"), "Ctrl+Shift+C", self._compare
+        )
+        self.differences_action = self._action(
+            "differences", tr("Show differences"), "Ctrl+Shift+D", self._show_differences
         )
         self.trials_action = self._action(
             "trials", tr("Runs of its trials"), "Ctrl+Shift+T", self._show_trials
         )
-        self.tag_action = self._action("tag", tr("Tag"), "Ctrl+T", self._tag)
+        self.rename_action = self._action("rename", tr("Rename"), "F2", self._rename)
+        self.tag_action = self._action("tag", tr("Tags"), "Ctrl+T", self._tag)
         self.note_action = self._action("note", tr("Note"), "Ctrl+E", self._note)
         self.report_action = self._action("report", tr("Report …"), "Ctrl+Shift+R", self._report)
         self.archive_action = self._action(
@@ -291,6 +370,21 @@ class RunsPage(QWidget):
         )
         self.delete_action = self._action("delete", tr("Delete"), "Del", self._delete)
         self.stop_action = self._action("stop", tr("Stop"), "Ctrl+.", self._stop)
+        self.pin_action = self._action("pin", tr("Keep its files"), "Ctrl+Shift+P", self._pin)
+        self.pin_action.setCheckable(True)
+        self.copy_id_action = self._action("copy_id", tr("Copy id"), "Ctrl+C", self._copy_ids)
+        self.copy_command_action = self._action(
+            "copy_command", tr("Copy as a command"), "", self._copy_commands
+        )
+        self.copy_link_action = self._action(
+            "copy_link", tr("Copy a command that opens it here"), "", self._copy_link
+        )
+        self.folder_action = self._action("folder", tr("Open folder"), "", self._open_folder)
+        self.train_action = QAction(tr("Train new"), self)
+        self.train_action.triggered.connect(self.train_wanted)
+        self.columns_action = self._action(
+            "columns", tr("Columns …"), "Ctrl+Shift+K", self.view_menu.choose_columns
+        )
 
     def _action(self, name: str, text: str, shortcut: str, act: object) -> QAction:
         action = QAction(text, self)
@@ -313,8 +407,13 @@ class RunsPage(QWidget):
         self._give_keys()
 
     def _connect(self) -> None:
-        self.search.textChanged.connect(self._shown.set_words)
-        self.groups.chosen.connect(lambda key: self._shown.set_states(_GROUPS[key]))
+        self.search.searched.connect(lambda _text: self._on_arranged())
+        self.groups.chosen.connect(self._on_states)
+        self.table.arranged.connect(self._on_arranged)
+        self.table.rename_wanted.connect(self.rename_wanted)
+        self.table.tag_removal_wanted.connect(
+            lambda run_id, tag: self.tag_removal_wanted.emit([run_id], tag)
+        )
         self.trash_button.toggled.connect(self.show_trash)
         self.trash.closed.connect(lambda: self.show_trash(False))
         self.train.clicked.connect(self.train_wanted)
@@ -322,17 +421,18 @@ class RunsPage(QWidget):
         self.table.activated_by_click.connect(self._open)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.table.customContextMenuRequested.connect(self._show_menu)
-        for model in (self._model, self._shown):
-            model.rowsInserted.connect(self._on_rows)
-            model.rowsRemoved.connect(self._on_rows)
-        self._shown.layoutChanged.connect(self._on_rows)
+        self._model.rows_changed.connect(self._on_rows)
         self._model.dataChanged.connect(self._on_data)
         self.table.chosen_changed.connect(self._on_selection)
 
+    def _on_states(self, key: str) -> None:
+        self._model.set_states(_GROUPS[key])
+        self._on_arranged()
+
     def _on_rows(self) -> None:
-        total, shown = self._shown.total, self._shown.rowCount()
-        sweeps = self._shown.sweeps
-        if sweeps and self._model.row_of(sweeps[0]) is None:
+        total, shown = self._model.total, self._model.number_shown
+        sweeps = self._model.sweeps
+        if sweeps and self._model.run_of(sweeps[0]) is None:
             self.show_trials("")  # the sweep was deleted
             return
         self._count.setText(
@@ -340,12 +440,16 @@ class RunsPage(QWidget):
             if shown == total
             else tr_n("{shown} of {n} run", "{shown} of {n} runs", total, shown=shown)
         )
-        has_runs = self._model.rowCount() > 0
+        has_runs = self._model.has_runs
         without = self._unmatched if has_runs else self._none if self._is_read else self._unread
         is_list = not self.shows_trash
         self._stack.setCurrentWidget((self._rows if shown else without) if is_list else self.trash)
         # without a run there is one thing to do, and it is in the middle
-        for part in (self._count, self.search, self.groups, self.grouping, self.train):
+        if (known := len(self._model.known_parameters)) != self._parameters_known:
+            self._parameters_known = known
+            self.search.apply_again()
+        bar = (self._count, self.search, self.groups, self.view_menu.button, self.grouping)
+        for part in (*bar, self.train):
             part.setVisible(has_runs and is_list)
         self._on_selection()
 
@@ -357,10 +461,20 @@ class RunsPage(QWidget):
         runs = self.selected
         live = [run for run in runs if not run.state.is_final]
         ended = [run for run in runs if run.state.is_final]
+        heads = self.selected_groups
         self.open_action.setEnabled(bool(runs))
         is_sweep = len(runs) == 1 and runs[0].spec.kind is RunKind.SWEEP
         self.trials_action.setEnabled(is_sweep)
         self.copy_action.setEnabled(len(runs) == 1 and not is_sweep)
+        self._set_group_actions(runs, heads)
+        for action in (self.copy_id_action, self.copy_command_action):
+            action.setEnabled(bool(runs))
+        self.rename_action.setEnabled(len(runs) == 1)
+        self.copy_link_action.setEnabled(len(runs) == 1)
+        self.folder_action.setEnabled(len(runs) == 1 and self.watch.files.root is not None)
+        self.differences_action.setEnabled(len(runs) > 1)
+        self.pin_action.setEnabled(bool(ended))
+        self.pin_action.setChecked(bool(ended) and all(run.pinned for run in ended))
         self.replay_action.setEnabled(len(runs) == 1)
         self.compare_action.setEnabled(bool(runs))
         self.tag_action.setEnabled(bool(runs))
@@ -388,9 +502,8 @@ class RunsPage(QWidget):
 
     @property
     def _idle_words(self) -> str:
-        sweeps = self._shown.sweeps
-        at = self._model.row_of(sweeps[0]) if sweeps else None
-        run = self._model.run_at(at) if at is not None else None
+        sweeps = self._model.sweeps
+        run = self._model.run_of(sweeps[0]) if sweeps else None
         if run is None:
             return tr("Double-click a run to watch it")
         return tr("Trials of {sweep}", sweep=run.spec.name or run.name)
@@ -422,27 +535,97 @@ class RunsPage(QWidget):
         if len(runs := self.selected) == 1:
             self.copy_wanted.emit(runs[0].run_id)
 
+    def _set_group_actions(self, runs: list[RunView], heads: list[RunHead]) -> None:
+        """Say what Retry does: a group starts what failed, runs start once more."""
+        if heads:
+            failed = sum(self._model.progress(head).failed for head in heads)
+            self.retry_action.setText(tr("Retry what failed"))
+            self.retry_action.setEnabled(failed > 0)
+        else:
+            self.retry_action.setText(tr("Retry"))
+            can_retry = runs and all(run.state.is_final for run in runs)
+            self.retry_action.setEnabled(
+                bool(can_retry) and all(run.spec.kind is not RunKind.IMPORT for run in runs)
+            )
+
+    @property
+    def _lone(self) -> list[RunView]:
+        """Selected runs that are not selected by their group."""
+        of_groups = {run_id for head in self.selected_groups for run_id in head.members}
+        return [run for run in self.selected if run.run_id not in of_groups]
+
+    def _retry(self) -> None:
+        if heads := self.selected_groups:
+            self.groups_retry_wanted.emit([head.group_id for head in heads])
+        elif runs := self.selected:
+            self.retry_wanted.emit([run.run_id for run in runs])
+
     def _stop(self) -> None:
-        live = [run.run_id for run in self.selected if not run.state.is_final]
+        groups = [
+            head.group_id for head in self.selected_groups if self._model.progress(head).live
+        ]
+        live = [run.run_id for run in self._lone if not run.state.is_final]
+        if groups:
+            self.groups_stop_wanted.emit(groups)
         if live:
             self.stop_wanted.emit(live)
 
     def _delete(self) -> None:
-        ended = [run.run_id for run in self.selected if run.state.is_final]
+        groups = [
+            head.group_id
+            for head in self.selected_groups
+            if all(run.state.is_final for run in self._model.runs_of_group(head.group_id))
+        ]
+        ended = [run.run_id for run in self._lone if run.state.is_final]
+        if groups:
+            self.groups_delete_wanted.emit(groups)
         if ended:
             self.delete_wanted.emit(ended)
 
+    def _rename(self) -> None:
+        if len(runs := self.selected) == 1:
+            name = given_name(runs[0]) or self._model.title(runs[0])
+            self.table.rename(runs[0].run_id, name)
+
+    def _pin(self) -> None:
+        ended = [run for run in self.selected if run.state.is_final]
+        if ended:
+            is_pinned = all(run.pinned for run in ended)
+            self.pin_wanted.emit([run.run_id for run in ended], not is_pinned)
+
+    def _show_differences(self) -> None:
+        self.differences_wanted.emit(self._selected_ids)
+
+    def _copy_ids(self) -> None:
+        self._put("\n".join(self._selected_ids), tr("Id copied."))
+
+    def _copy_commands(self) -> None:
+        lines = [run_command(run.spec.model_dump(mode="json")) for run in self.selected]
+        self._put(tr_program("\n".join(lines)), tr("Command copied."))
+
+    def _copy_link(self) -> None:
+        if len(runs := self.selected) == 1:
+            self._put(tr_program(f"./mosaic gui --run {runs[0].run_id}"), tr("Command copied."))
+
+    def _put(self, text: str, notice: str) -> None:
+        clipboard = QGuiApplication.clipboard()
+        if text and clipboard is not None:
+            clipboard.setText(text)
+            self.said.emit(notice)
+
+    def _open_folder(self) -> None:
+        if len(runs := self.selected) == 1:
+            self.folder_wanted.emit(runs[0].run_id)
+
     def _tag(self) -> None:
-        run_ids = [run.run_id for run in self.selected]
-        if not run_ids:
+        runs = self.selected
+        if not runs:
             return
-        popup = WordPopup(
-            self,
-            tr("Add tags, separated by commas"),
-            tr("baseline, ablation"),
-            tr("Add"),
-        )
+        run_ids = [run.run_id for run in runs]
+        tags = list(dict.fromkeys(tag for run in runs for tag in run.tags))
+        popup = TagPopup(self, tags)
         popup.given.connect(lambda words: self._add_tags(run_ids, words))
+        popup.removed.connect(lambda tag: self.tag_removal_wanted.emit(run_ids, tag))
         anchor = self.bar_buttons["tag"]
         popup.show_at(anchor.mapToGlobal(QPoint(0, anchor.height() + 4)))
 
@@ -469,12 +652,34 @@ class RunsPage(QWidget):
         self.report_wanted.emit(self._selected_ids)
 
     def _show_menu(self, place: QPoint) -> None:
+        """Open the menu of the selected runs; on the empty part of the list, what concerns the list."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions([self.open_action, self.compare_action, self.replay_action])
-        menu.addActions([self.trials_action, self.copy_action])
-        menu.addActions([self.tag_action, self.note_action])
-        menu.addActions([self.report_action, self.archive_action])
-        menu.addSeparator()
-        menu.addActions([self.stop_action, self.delete_action])
-        menu.popup(self.table.mapToGlobal(place))
+        for action in self.menu_actions(self.table.rowAt(place.y()) >= 0):
+            if action is None:
+                menu.addSeparator()
+            else:
+                menu.addAction(action)
+        viewport = self.table.viewport()
+        if viewport is not None:
+            menu.popup(viewport.mapToGlobal(place))
+
+    def menu_actions(self, is_on_row: bool) -> list[QAction | None]:
+        """What a menu offers: only what can be done now. None: a line between."""
+        if not is_on_row or not self.selected:
+            return [self.columns_action, self.train_action]
+        blocks = (
+            (self.open_action, self.compare_action, self.differences_action, self.replay_action),
+            (self.trials_action, self.copy_action, self.retry_action),
+            (self.rename_action, self.tag_action, self.note_action, self.pin_action),
+            (self.copy_id_action, self.copy_command_action, self.copy_link_action),
+            (self.folder_action, self.report_action, self.archive_action),
+            (self.stop_action, self.delete_action),
+        )
+        found: list[QAction | None] = []
+        for block in blocks:
+            enabled = [action for action in block if action.isEnabled()]
+            if enabled and found:
+                found.append(None)
+            found += enabled
+        return found

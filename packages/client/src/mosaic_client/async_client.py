@@ -213,6 +213,8 @@ class AsyncClient:
     checkpoints = sent(checkpoint_calls.checkpoints)
     verify_checkpoints = sent(checkpoint_calls.verify_checkpoints)
     metrics = sent(telemetry_calls.metrics)
+    known_metrics = sent(telemetry_calls.known_metrics)
+    metric_figures = sent(telemetry_calls.metric_figures)
     curve = sent(telemetry_calls.curve)
     episodes = sent(telemetry_calls.episodes)
     steps = sent(telemetry_calls.steps)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mosaic_contracts.groups import GroupPlan, GroupView
     from mosaic_contracts.machine import MachineHistory
     from mosaic_contracts.manifest import RunManifest
+    from mosaic_contracts.metric_figures import MetricColumns, MetricNames
     from mosaic_contracts.preflight import PreflightReport
     from mosaic_contracts.run_archives import ArchiveImport, FreedRun
     from mosaic_contracts.runs import (
@@ -407,6 +408,16 @@ TEST_ALERT_TARGET: Operation[DeliveryView] = Operation(
 
 METRICS: Operation[list[MetricName]] = Operation(
     "GET", f"{_RUN}/metrics", "runs.MetricName", "list"
+)
+KNOWN_METRICS: Operation[MetricNames] = Operation(
+    "GET", f"{PREFIX}/metrics", "metric_figures.MetricNames"
+)
+METRIC_FIGURES: Operation[MetricColumns] = Operation(
+    "POST",
+    f"{PREFIX}/metrics/figures",
+    "metric_figures.MetricColumns",
+    body="metric_figures.MetricFigureQuery",
+    repeats=True,
 )
 CURVE: Operation[Curve] = Operation("GET", f"{_RUN}/curve", "runs.Curve")
 CURVES: Operation[CurveSet] = Operation("GET", f"{_RUN}/curves", "curve_set.CurveSet", "msgpack")

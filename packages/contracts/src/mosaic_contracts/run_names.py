@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mosaic_contracts.choices import RunKind
 from mosaic_contracts.run_search import parameter_text, short_parameter
@@ -92,6 +92,184 @@ def distinct_names(runs: Sequence[NamedRun], *, seeds: bool = True) -> list[str]
     return [parts.text for parts in spelled]
 
 
+def given_name(run: NamedRun) -> str | None:
+    """Return the name that a user gave a run.
+
+    Args:
+        run: the run.
+
+    Returns:
+        The name in one line; None: its name was made by the scheduler.
+    """
+    if run.spec.name is not None or not _is_made(run):
+        return " ".join(run.name.split())
+    return None
+
+
+class RunNames:
+    """Names of many runs that come and go: each is made when it is asked for, by what differs in all of them.
+
+    `distinct_names` reads all runs for each list; this keeps counts, so that a list of ten thousand stays fast. Names
+    are the same but for runs that nothing but tags or ids sets apart: these have equal names here.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Counted] = {}
+        self._made: dict[str, tuple[NamedRun, _Counted]] = {}
+        """What was counted of each run, also of those that were removed: a search takes runs away and brings them
+        back."""
+        self._values: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
+        """Number of runs by parameter and value, for each worker and algorithm."""
+        self._given: Counter[str] = Counter()
+        self._words: Counter[tuple[str, object]] = Counter()
+        self._differing: _Differing | None = None
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def add(self, run: NamedRun) -> bool:
+        """Count a run, or what it has become.
+
+        Args:
+            run: the run.
+
+        Returns:
+            Whether names may have changed.
+        """
+        made = self._made.get(run.run_id)
+        counted = made[1] if made is not None and made[0] is run else _Counted.of(run)
+        self._made[run.run_id] = run, counted
+        if self._known.get(run.run_id) == counted:
+            return False
+        self.remove(run.run_id)
+        self._known[run.run_id] = counted
+        self._values.setdefault(counted.alike, Counter()).update(counted.values)
+        self._given.update(counted.given)
+        self._words.update(counted.words)
+        self._differing = None
+        return True
+
+    def forget(self, run_id: str) -> None:
+        """Remove a run that does not come back.
+
+        Args:
+            run_id: its id; one that is not known changes nothing.
+        """
+        self.remove(run_id)
+        self._made.pop(run_id, None)
+
+    def remove(self, run_id: str) -> None:
+        """Count a run no longer.
+
+        Args:
+            run_id: its id; one that is not known changes nothing.
+        """
+        counted = self._known.pop(run_id, None)
+        if counted is None:
+            return
+        self._values[counted.alike].subtract(counted.values)
+        self._given.subtract(counted.given)
+        self._words.subtract(counted.words)
+        self._differing = None
+
+    def name(self, run: NamedRun) -> str:
+        """Name a run by what sets it apart from the others that were added.
+
+        Args:
+            run: one of them.
+
+        Returns:
+            The name, e.g. `ppo lr=0.001 · seed 1`.
+        """
+        if len(self._known) < 2:
+            return distinct_names([run])[0]
+        differing = self._differing
+        if differing is None:
+            differing = self._differing = self._find_differing()
+        parts = _Parts(run)
+        for key, word in (
+            ("algorithm", run.spec.algorithm),
+            ("worker", run.spec.worker),
+            ("environment", run.spec.environment),
+        ):
+            if key in differing.words and word not in " ".join(parts.words).split():
+                parts.words.append(word)
+        _add_parameter_words(parts, differing.parameters)
+        if "seed" in differing.words:
+            parts.after.append(f"seed {run.spec.seed}")
+        return parts.text
+
+    def _find_differing(self) -> "_Differing":
+        found: dict[str, set[str]] = {}
+        for (key, word), number in self._words.items():
+            if number > 0:
+                found.setdefault(key, set()).add(str(word))
+        words = frozenset(key for key, values in found.items() if len(values) > 1)
+        values: dict[str, set[str]] = {}
+        having: Counter[str] = Counter()
+        of_one: set[str] = set()
+        """Parameters that differ in the runs of one algorithm, all of which know them."""
+        for alike, counts in self._values.items():
+            here: dict[str, set[str]] = {}
+            there: Counter[str] = Counter()
+            for (name, value), number in counts.items():
+                if number > 0:
+                    here.setdefault(name, set()).add(value)
+                    there[name] += number
+            size = self._words[("alike", alike)]
+            of_one |= {n for n, seen in here.items() if len(seen) > 1 and there[n] == size}
+            for name, seen in here.items():
+                values.setdefault(name, set()).update(seen)
+            having.update(there)
+        given = {name for name, number in self._given.items() if number > 0}
+        total = len(self._known)
+        different = [
+            name
+            for name, seen in values.items()
+            if (len(seen) + (having[name] < total) > 1 if name in given else name in of_one)
+        ]
+        parameters = sorted(different, key=lambda name: name not in given)
+        return _Differing(words, [*parameters, *([""] if "steps" in words else [])])
+
+
+class _Counted(NamedTuple):
+    """What is counted of a run."""
+
+    alike: tuple[str, str]
+    values: tuple[tuple[str, str], ...]
+    given: tuple[str, ...]
+    words: tuple[tuple[str, object], ...]
+
+    @classmethod
+    def of(cls, run: NamedRun) -> "_Counted":
+        spec = run.spec
+        parameters = {**spec.parameters}
+        for name, value in run.defaults.items():
+            parameters.setdefault(name, value)
+        alike = (spec.worker, spec.algorithm)
+        return cls(
+            alike,
+            tuple((name, parameter_text(value)) for name, value in parameters.items()),
+            tuple(spec.parameters),
+            (
+                ("alike", alike),
+                ("algorithm", spec.algorithm),
+                ("worker", spec.worker),
+                ("environment", spec.environment),
+                ("seed", spec.seed),
+                ("steps", spec.steps),
+            ),
+        )
+
+
+class _Differing(NamedTuple):
+    """What differs in many runs."""
+
+    words: frozenset[str]
+    parameters: list[str]
+    """In the order of names; an empty one: the number of steps."""
+
+
 def differing_parameters(runs: Sequence[NamedRun]) -> list[str]:
     """Names of parameters that are not equal in all runs.
 
@@ -138,8 +316,8 @@ class _Parts:
 
 def _head(run: NamedRun) -> str:
     """The user's own name of a run; of others the algorithm, and what it does where it does not train."""
-    if run.spec.name is not None or not _is_made(run):
-        return " ".join(run.name.split())
+    if (given := given_name(run)) is not None:
+        return given
     kind = _KINDS.get(RunKind(run.spec.kind)) if run.spec.kind in list(RunKind) else None
     return f"{run.spec.algorithm} {kind}" if kind else run.spec.algorithm
 
@@ -167,11 +345,15 @@ def _add_parameters(spelled: Sequence[_Parts]) -> None:
     if len({run.spec.steps for run in runs}) > 1:
         names.append("")
     for parts in spelled:
-        words = [_parameter_words(parts.run, name) for name in names]
-        known = [word for word in words if word]
-        parts.words += known[:MAX_PARAMETERS]
-        if len(known) > MAX_PARAMETERS:
-            parts.words.append(f"+{len(known) - MAX_PARAMETERS}")
+        _add_parameter_words(parts, names)
+
+
+def _add_parameter_words(parts: _Parts, names: Sequence[str]) -> None:
+    words = [_parameter_words(parts.run, name) for name in names]
+    known = [word for word in words if word]
+    parts.words += known[:MAX_PARAMETERS]
+    if len(known) > MAX_PARAMETERS:
+        parts.words.append(f"+{len(known) - MAX_PARAMETERS}")
 
 
 def _parameter_words(run: NamedRun, name: str) -> str:

@@ -4,12 +4,20 @@ from typing import Any, Literal
 
 from mosaic_contracts.cursor import Cursor, format_cursor, parse_cursor
 from mosaic_contracts.curve_set import CurveSet
+from mosaic_contracts.metric_figures import (
+    MetricColumn,
+    MetricColumns,
+    MetricFigure,
+    MetricFigureQuery,
+)
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.run_search import find_metric
 from mosaic_contracts.runs import Curve, EpisodePage, EventPage
 from mosaic_contracts.stored import BatchPage
 from mosaic_gateway.errors import cursor_invalid
 from mosaic_gateway.history import History
-from mosaic_store import EpisodeNotStored, MetricNotStored
+from mosaic_gateway.problem_reply import model_of
+from mosaic_store import EpisodeNotStored, MetricNotStored, Reader
 
 
 def read_cursor(text: str) -> Cursor:
@@ -40,6 +48,31 @@ async def curve(
         )
     except MetricNotStored as error:
         raise _unknown(ProblemCode.METRIC_UNKNOWN, "There is no such metric", error) from error
+
+
+async def metric_columns(history: History, body: dict[str, Any]) -> MetricColumns:
+    """Figures of metrics in many runs. Raises ProblemError `request_invalid`."""
+    query = model_of(MetricFigureQuery, body)
+    run_ids = frozenset(query.run_ids)
+
+    def read(reader: Reader) -> MetricColumns:
+        return MetricColumns(
+            columns=[_column(reader, name, run_ids, query.only_last) for name in query.names]
+        )
+
+    nothing = [MetricColumn(asked=name, names=[]) for name in query.names]
+    return await history.read(read, MetricColumns(columns=nothing))
+
+
+def _column(reader: Reader, asked: str, run_ids: frozenset[str], only_last: bool) -> MetricColumn:
+    names = find_metric(asked, reader.known_metrics(newest=True))
+    if not names:
+        names = find_metric(asked, reader.known_metrics(newest=False))
+    if len(names) != 1:
+        return MetricColumn(asked=asked, names=names)
+    found = reader.metric_figures(names[0], run_ids, only_last=only_last)
+    figures = {run_id: MetricFigure(**one._asdict()) for run_id, one in found.items()}
+    return MetricColumn(asked=asked, names=names, figures=figures)
 
 
 async def curves(

@@ -1,13 +1,15 @@
 """Requests for what a run said, did and wrote."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
 from mosaic_client.answer import HttpAnswer
-from mosaic_client.call import Call, query_of, typed
+from mosaic_client.call import Call, body_of, query_of, typed
 from mosaic_contracts import http_api
 from mosaic_contracts.manifest import RunManifest
+from mosaic_contracts.metric_figures import MetricColumns, MetricFigureQuery, MetricNames
 from mosaic_contracts.runs import ArtifactRow, Curve, EpisodePage, EventPage, MetricName
 from mosaic_contracts.stored import BatchPage, decode_page
 
@@ -35,6 +37,35 @@ def metrics(run_id: str) -> Call[list[MetricName]]:
         RunUnknown: there is no such run.
     """
     return typed(http_api.METRICS, run_id)
+
+
+def known_metrics() -> Call[MetricNames]:
+    """List the metrics that the newest runs have.
+
+    Returns:
+        Their names.
+    """
+    return typed(http_api.KNOWN_METRICS)
+
+
+def metric_figures(
+    names: Sequence[str], run_ids: Sequence[str], *, only_last: bool = False
+) -> Call[MetricColumns]:
+    """Fetch figures of metrics in many runs at once.
+
+    Args:
+        names: names of metrics, whole or the part behind the last `/`; up to 32.
+        run_ids: runs to look at, up to 1,000.
+        only_last: whether the newest values are enough, which is faster.
+
+    Returns:
+        Newest, lowest, highest and mean value of each metric in each run that has it.
+
+    Raises:
+        MosaicError: there are too many names or runs.
+    """
+    query = MetricFigureQuery(names=list(names), run_ids=list(run_ids), only_last=only_last)
+    return typed(http_api.METRIC_FIGURES, body=body_of(query))
 
 
 def curve(

@@ -8,11 +8,13 @@ from pydantic import Field, model_validator
 from starlette.responses import Response
 
 from mosaic_contracts.curve_set import MAX_CURVES
+from mosaic_contracts.metric_figures import MetricColumns, MetricFigureQuery, MetricNames
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.runs import Curve, EpisodePage, EventPage, MetricName
 from mosaic_contracts.stored import encode_page
 from mosaic_gateway import telemetry_queries as queries
-from mosaic_gateway.api.deps import KnownRun, ServicesDep, json_reply
+from mosaic_gateway.api.deps import JsonBody, KnownRun, ServicesDep, json_reply
+from mosaic_gateway.api.openapi import body_of
 
 router = APIRouter(tags=["telemetry"])
 MSGPACK = "application/msgpack"
@@ -81,6 +83,21 @@ class EventQuery(BatchQuery):
 async def list_metrics(services: ServicesDep, run_id: KnownRun) -> Response:
     """Names of a run's metrics, each with its newest point."""
     return json_reply(await services.history.read(lambda r: r.metric_names(run_id), []))
+
+
+@router.get("/metrics", response_model=MetricNames)
+async def known_metrics(services: ServicesDep) -> Response:
+    """Names of the metrics that the newest runs have."""
+    names = await services.history.read(lambda r: r.known_metrics(newest=True), [])
+    return json_reply(MetricNames(names=sorted(names)))
+
+
+@router.post(
+    "/metrics/figures", response_model=MetricColumns, openapi_extra=body_of(MetricFigureQuery)
+)
+async def metric_figures(services: ServicesDep, query: JsonBody) -> Response:
+    """Newest, lowest, highest and mean values of metrics in many runs at once; nothing is changed."""
+    return json_reply(await queries.metric_columns(services.history, query))
 
 
 @router.get("/runs/{run_id}/curve", response_model=Curve)
