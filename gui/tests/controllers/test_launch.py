@@ -6,8 +6,8 @@ from pytestqt.qtbot import QtBot
 from tests.controllers.test_run_actions import FakeSession
 from tests.specimen import run, run_id, worker
 
-from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.run_search import parse_search
+from mosaic_contracts.services import WorkerEntries
 from mosaic_gui.controllers.launch import LaunchController
 from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.state.run_facts import run_facts

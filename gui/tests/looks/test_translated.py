@@ -658,7 +658,7 @@ def open_palette_of_replay(spoken: Spoken) -> None:
 
 def open_columns(spoken: Spoken) -> None:
     """Which columns the list has."""
-    spoken.client.window.runs.table._choose_columns(QPoint())
+    spoken.client.window.runs.view_menu.choose_columns()
 
 
 def open_run_menu(spoken: Spoken) -> None:

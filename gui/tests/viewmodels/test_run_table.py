@@ -120,7 +120,12 @@ def test_search_finds_every_word_anywhere(table: Table) -> None:
             ]
         )
     )
-    for words, found in (("baseline ppo", [0]), ("DROPOUT", [1]), ("algo:dqn", [2]), ("nothing", [])):
+    for words, found in (
+        ("baseline ppo", [0]),
+        ("DROPOUT", [1]),
+        ("algo:dqn", [2]),
+        ("nothing", []),
+    ):
         table.shown.set_words(words)
         assert table.ids() == [run_id(n) for n in found]
 

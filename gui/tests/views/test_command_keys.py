@@ -75,7 +75,7 @@ def documented() -> list[str]:
     (part,) = re.findall(r"^Keys: .*?(?=^Exit codes)", text, re.MULTILINE | re.DOTALL)
     part = part.replace("Alt+1 to Alt+4", "Alt+1 Alt+2 Alt+3 Alt+4")
     part = part.replace("comma and full stop", "`,` `.`")
-    plain = r"\bF1\b|\bDel\b|\bReturn\b|\bF\b|\?|\bSpace\b|\bLeft\b|\bRight\b|\bHome\b|\bEnd\b|\bJ\b|\bL\b|\bT\b|\bP\b"
+    plain = r"\bF1\b|\bF2\b|\bDel\b|\bReturn\b|\bF\b|\?|\bSpace\b|\bLeft\b|\bRight\b|\bHome\b|\bEnd\b|\bJ\b|\bL\b|\bT\b|\bP\b"
     keys = re.findall(rf"(?:(?:Ctrl|Alt|Shift)\+)+\S+|{plain}|(?<=`)[\[\],./](?=`)", part)
     named = (key if key.endswith("+,") or key == "," else key.rstrip(",;:") for key in keys)
     # a sentence may end behind a key, and one key is a full stop
@@ -159,8 +159,13 @@ KEYS_OF_PAGE = {
         "Ctrl+R",
         "Ctrl+Shift+A",
         "Ctrl+Shift+C",
+        "Ctrl+Shift+D",
+        "Ctrl+Shift+K",
+        "Ctrl+Shift+P",
         "Ctrl+Shift+R",
         "Ctrl+Shift+T",
+        "Ctrl+Shift+Y",
+        "F2",
         "Ctrl+T",
         "Ctrl+E",
         "Del",
@@ -278,9 +283,11 @@ def test_every_documented_key_works_wherever_the_focus_is(
     client.window.runs.copy_action.setEnabled(True)
     client.window.runs.replay_action.setEnabled(True)
     client.window.runs.trials_action.setEnabled(True)
+    client.window.runs.retry_action.setEnabled(True)
+    client.window.runs.rename_action.setEnabled(True)
     client.window.runs.compare_action.setEnabled(True)
     client.window.runs.note_action.setEnabled(True)
-    client.window.notices.say("1 run deleted", "Undo", lambda: None)
+    client.run_actions._note_deletion("1 run deleted", lambda: None)
     for _ in range(3):
         QApplication.processEvents()
     client.launch._settle.stop()

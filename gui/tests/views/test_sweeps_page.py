@@ -214,18 +214,18 @@ def test_runs_of_trials_are_behind_their_sweep(qtbot: QtBot, client: DesktopClie
     sweep = sweep_run(90, revision=2, progress={"step": 12, "total": 40})
     client._on_tick(client.store.take_runs([sweep]))
     client.window.show_page(RUNS)
-    assert (client.shown_runs.rowCount(), runs._count.text()) == (3, "3 runs")
+    assert (client.table.rowCount(), runs._count.text()) == (3, "3 runs")
     runs.select_run(run_id(90))
-    row = client.shown_runs.index_of(run_id(90)).row()
-    shown = client.shown_runs.index(row, Column.PROGRESS).data()
+    row = client.table.index_of(run_id(90)).row()
+    shown = client.table.index(row, Column.PROGRESS).data()
     assert shown == "12 of 40 trials"
     qtbot.keySequence(runs.table, "Ctrl+Shift+T")
-    assert (client.shown_runs.rowCount(), runs.back_from_trials.isVisible()) == (4, True)
+    assert (client.table.rowCount(), runs.back_from_trials.isVisible()) == (4, True)
     runs.table.clearSelection()
     assert runs._selection.text() == "Trials of PPO search 90"
     runs.search.setText("nothing")
     runs.show_all.click()
-    assert client.shown_runs.rowCount() == 3
+    assert client.table.rowCount() == 3
 
 
 def test_every_chart_draws_and_a_range_selects_trials(

@@ -84,9 +84,7 @@ class RunFiguresController(Controller):
         self._only_last = self._model.needs_only_last
         known = [self._known.setdefault(word, set()) for word in self._words]
         self._left = [
-            run_id
-            for run_id in self._model.all_ids
-            if not all(run_id in one for one in known)
+            run_id for run_id in self._model.all_ids if not all(run_id in one for one in known)
         ]
         self._ask()
 

@@ -1,11 +1,16 @@
 """The run list: whether all of it was read from the connected stack."""
 
+import gc
+
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.run_list import RunListModel
+
+_MANY = 100
+"""Runs of one tick that are a page of the list."""
 
 
 class RunListController(Controller):
@@ -29,6 +34,9 @@ class RunListController(Controller):
     def consume(self, changes: Changes) -> None:
         """Take the store's changes of one tick."""
         self._table.consume(changes)
+        if len(changes.runs) >= _MANY:
+            # thousands of runs that stay would be looked at by each whole collection, which holds the thread
+            gc.freeze()
         self.read_changed.emit(self.is_read)
 
     def _set_read(self, is_read: bool) -> None:

@@ -44,11 +44,9 @@ IMPORT_MS = 180_000
 REMOVING_MS = 60_000
 """A step of a removal takes at most half of it."""
 GROUP_MS = 120_000
-"""A group has up to 1,000 runs, and each is written."""
+"""A group has up to 1,000 runs, each is written, and a worker is asked once for each environment."""
 TRIES = 3
 LOG_PIECE_BYTES = 2**18
-GROUP_MS = 60_000
-"""A worker is asked once for each environment of a group."""
 MOST_OF_GROUP = 200
 """Runs in one answer."""
 MOST_CHECKPOINTS = 500
@@ -123,9 +121,7 @@ class ApiClient(QObject):
         """MetricNames of the newest runs."""
         return self._send(http_api.KNOWN_METRICS)
 
-    def metric_figures(
-        self, names: list[str], run_ids: list[str], *, only_last: bool
-    ) -> ApiReply:
+    def metric_figures(self, names: list[str], run_ids: list[str], *, only_last: bool) -> ApiReply:
         """MetricColumns of these runs."""
         body = {"names": names, "run_ids": run_ids, "only_last": only_last}
         return self._send(http_api.METRIC_FIGURES, body=body)

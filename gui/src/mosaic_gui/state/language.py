@@ -64,11 +64,6 @@ def mark(text: str) -> Mark:
     return Mark(text)
 
 
-def tr_program(command: str) -> str:
-    """A command line as the user calls it. It is no text that is translated."""
-    return command.replace(IN_CHECKOUT, _program)
-
-
 def tr_mark(text: Mark, **values: object) -> str:
     """As `tr`, for a text that was marked where it stands. Nothing stays nothing."""
     return _filled(_used.gettext(text), text, values) if text else ""

@@ -32,7 +32,7 @@ class RunHead:
 
 @dataclass(frozen=True)
 class GroupProgress:
-    """How far a group is. Of several tries of one combination the newest counts."""
+    """How far a group is. If a combination was tried again, the newest run counts."""
 
     total: int
     done: int
@@ -59,9 +59,8 @@ class GroupProgress:
     def text(self) -> str:
         """`3/5`, with what failed."""
         words = f"{self.done}/{self.total}"
-        if self.failed and self.live:
-            return f"{words} · {tr_n('{n} failed', '{n} failed', self.failed)}"
-        return words
+        failed = tr_n("{n} failed", "{n} failed", self.failed)
+        return f"{words} · {failed}" if self.failed and self.live else words
 
 
 def group_progress(runs: Iterable[RunView]) -> GroupProgress:

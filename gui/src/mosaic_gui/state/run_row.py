@@ -2,10 +2,11 @@
 
 import math
 from datetime import UTC, datetime
+from typing import Any
 
 from mosaic_contracts.linux_signals import signal_name
 from mosaic_contracts.run_names import given_name
-from mosaic_contracts.runs import RunEnd, RunView
+from mosaic_contracts.runs import RunEnd, RunView, StoredSpec
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_gui.state import wording
@@ -71,7 +72,7 @@ def subtitle(run: RunView) -> str:
 
 
 def list_subtitle(run: RunView, name: str) -> str:
-    """Words below the name by which a list tells a run apart: what the name does not say, and the note."""
+    """Words below a run's name in a list: what the name does not say, and the note."""
     if run.spec.sweep is not None:
         about = subtitle(run)
     else:
@@ -173,6 +174,12 @@ def mean_return(run: RunView) -> float | None:
 
 def episodes_played(run: RunView) -> int | None:
     return run.summary.episodes_played or run.summary.episodes if run.summary else None
+
+
+def command_spec(spec: StoredSpec) -> dict[str, Any]:
+    """The fields of a spec that a command names: what is not so by default, and nothing of that one run alone."""
+    fields = spec.model_dump(mode="json", exclude_defaults=True, exclude={"parent", "consent"})
+    return {**fields, "seed": spec.seed}
 
 
 def is_missing(value: object) -> bool:

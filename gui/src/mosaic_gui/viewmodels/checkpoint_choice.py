@@ -1,5 +1,6 @@
 """Finished runs with checkpoints, of which one run and one checkpoint are chosen."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
@@ -78,6 +79,34 @@ def has_checkpoints(run: RunView, *, ended: bool = True) -> bool:
     """Whether a run has left checkpoints. `ended`: only one that has ended counts."""
     may_count = run.state.is_final or not ended
     return may_count and run.summary is not None and run.summary.checkpoints > 0
+
+
+class CheckpointWatch:
+    """Notes what runs with checkpoints have become, so that lists of them are made again only when that changes."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[object, ...] | None] = {}
+
+    def take(self, changes: Changes, runs: Mapping[str, RunView]) -> bool:
+        """Take a tick; return whether a list of runs with checkpoints may have changed."""
+        is_changed = False
+        for run_id in changes.removed:
+            is_changed |= self._seen.pop(run_id, None) is not None
+        for run_id in changes.runs:
+            run = runs.get(run_id)
+            now = None if run is None else _checkpoint_facts(run)
+            is_changed |= self._seen.get(run_id) != now
+            self._seen[run_id] = now
+        return is_changed
+
+
+def _checkpoint_facts(run: RunView) -> tuple[object, ...] | None:
+    """What a list shows of a run; None: it left no checkpoint."""
+    if not has_checkpoints(run, ended=False):
+        return None
+    is_final, summary = run.state.is_final, run.summary
+    returns = (summary.mean_return, summary.best_return) if is_final and summary else ()
+    return run.name, is_final, *returns
 
 
 def can_sample(schema: dict[str, Any]) -> bool:

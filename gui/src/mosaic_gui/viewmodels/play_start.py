@@ -18,6 +18,7 @@ from mosaic_gui.state.play_pace import watching_pace
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.checkpoint_choice import (
     CheckpointChoice,
+    CheckpointWatch,
     can_sample,
     has_checkpoints,
 )
@@ -54,6 +55,7 @@ class PlayStartModel(CheckpointChoice):
     def __init__(self, store: Store, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
+        self._checkpoints = CheckpointWatch()
         self.plays: dict[str, PlayMemory] = {}
         """What is remembered, by environment, the newest last."""
         self.environment = ""
@@ -175,7 +177,7 @@ class PlayStartModel(CheckpointChoice):
 
     def consume(self, changes: Changes) -> None:
         """Take the changes of one tick."""
-        if changes.runs or changes.removed:
+        if self._checkpoints.take(changes, self._store.runs):
             self._look()
             self._list()
 

@@ -8,18 +8,25 @@ event loop, so that the window never stands still.
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from enum import IntEnum
 from typing import Any
 
 from PyQt6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, pyqtSignal
 
-from mosaic_contracts.run_names import RunNames
-from mosaic_contracts.run_search import MetricFigures, RunFacts, RunSearch, SearchError, StoredFacts
-from mosaic_contracts.run_search import parse_search
+from mosaic_contracts.run_names import NamesInSight
+from mosaic_contracts.run_search import (
+    MetricFigures,
+    RunFacts,
+    RunSearch,
+    SearchError,
+    StoredFacts,
+    parse_search,
+)
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 from mosaic_gui.state import run_heads, run_row, wording
 from mosaic_gui.state.language import tr_mark
-from mosaic_gui.state.run_columns import AddedColumn, AddedKind, parameters_of
+from mosaic_gui.state.run_columns import AddedColumn, AddedKind
 from mosaic_gui.state.run_facts import run_facts, stored_facts
 from mosaic_gui.state.run_heads import GROUP, VALUE, GroupProgress, RunHead
 from mosaic_gui.state.store import Changes, Store
@@ -53,6 +60,16 @@ Test = Callable[[RunFacts], bool]
 StoreTest = Callable[[StoredFacts, Mapping[str, MetricFigures]], bool]
 
 
+class Fit(IntEnum):
+    """Whether a run is shown."""
+
+    ELSEWHERE = 0
+    """It is listed at another place: trials are behind their sweep."""
+    NO = 1
+    """The search or the filter leaves it out."""
+    YES = 2
+
+
 class RunListModel(QAbstractTableModel):
     """Rows of the run list."""
 
@@ -77,11 +94,15 @@ class RunListModel(QAbstractTableModel):
         """Runs that fit, in their order, folded ones included."""
         self._folded: set[str] = set()
         self._unfolded: set[str] = set()
-        self._fits: dict[str, bool] = {}
+        self._present: list[str] = []
+        self._absent: list[str] = []
+        """Runs that fit, the newest first: those with a value to sort by, and those without."""
+        self._total = 0
+        self._fits: dict[str, Fit] = {}
         self._sort_values: dict[str, Any] = {}
         self._group_keys: dict[str, str] = {}
         self._facts: dict[str, RunFacts] = {}
-        self._names = RunNames()
+        self._names = NamesInSight()
         self._titles: dict[str, str] = {}
         self._parameters: set[str] = set()
         self._search = parse_search("")
@@ -348,8 +369,7 @@ class RunListModel(QAbstractTableModel):
     @property
     def total(self) -> int:
         """Number of runs that are listed without a search."""
-        runs = self._store.runs
-        return sum(run_id in runs and self._is_here(runs[run_id]) for run_id in self._ids)
+        return self._total
 
     @property
     def number_shown(self) -> int:
@@ -526,33 +546,45 @@ class RunListModel(QAbstractTableModel):
 
     def _prepared(self) -> Iterator[None]:
         """Test, name and read what is not known of each run; `None` for every few runs."""
-        runs = self._store.runs
-        slow = 0
+        runs, fits, values, keys = self._store.runs, self._fits, self._sort_values, self._group_keys
+        present: list[str] = []
+        absent: list[str] = []
+        slow = here = 0
         for number, run_id in enumerate(list(self._ids)):
             run = runs.get(run_id)
             if run is None:
                 continue
-            fits = self._fits.get(run_id)
-            if fits is None:
+            fit = fits.get(run_id)
+            if fit is None:
                 slow += 1
-                self._parameters.update(run.spec.parameters, run.defaults)
-                fits = self._fits[run_id] = self._is_fitting(run)
-                if not fits:
-                    self._names.remove(run_id)
-                elif self._names.add(run):
-                    self._titles.clear()
-            if fits:
-                if run_id not in self._sort_values:
+                fit = fits[run_id] = self._look_at(run)
+            here += fit is not Fit.ELSEWHERE
+            if fit is Fit.YES:
+                if run_id not in values:
                     slow += 1
-                    self._sort_values[run_id] = self._sort_value(run, self._sort_column)
-                if run_id not in self._group_keys:
-                    self._group_keys[run_id] = self._key_of(run)
-            if slow > _BETWEEN_LOOKS or number % 2_000 == 0:
+                    values[run_id] = self._sort_value(run, self._sort_column)
+                if run_id not in keys:
+                    keys[run_id] = self._key_of(run)
+                (absent if run_row.is_missing(values[run_id]) else present).append(run_id)
+            if slow > _BETWEEN_LOOKS or number % 500 == 0:
                 slow = 0
                 yield
+        self._present, self._absent, self._total = present, absent, here
+
+    def _look_at(self, run: RunView) -> Fit:
+        """Test a run, and count it among those that names are made of."""
+        self._parameters.update(run.spec.parameters, run.defaults)
+        fit = Fit.ELSEWHERE
+        if self._is_here(run):
+            fit = Fit.YES if self._is_fitting(run) else Fit.NO
+        if fit is not Fit.YES:
+            self._names.remove(run.run_id)
+        elif self._names.add(run):
+            self._titles.clear()
+        return fit
 
     def _is_fitting(self, run: RunView) -> bool:
-        if not self._is_here(run) or run.state not in self._states:
+        if run.state not in self._states:
             return False
         if self._test is not None:
             facts = self._facts.get(run.run_id)
@@ -595,20 +627,18 @@ class RunListModel(QAbstractTableModel):
             return f"{run.spec.environment} · {run.spec.algorithm}"
         if self._grouped_by in BY_KEY:
             column = BY_KEY[self._grouped_by]
-            return wording.day(run.created_at) if column is Column.CREATED else self.text(run, column)
+            return (
+                wording.day(run.created_at) if column is Column.CREATED else self.text(run, column)
+            )
         keys = self.column_keys()
         return self.text(run, keys.index(self._grouped_by)) if self._grouped_by in keys else ""
 
     def _finish(self) -> None:
         self._work = None
-        runs, fits, values = self._store.runs, self._fits, self._sort_values
-        fitting = [run_id for run_id in self._ids if fits.get(run_id) and run_id in runs]
-        missing = [run_id for run_id in fitting if run_row.is_missing(values.get(run_id))]
-        if missing:
-            gone = set(missing)
-            fitting = [run_id for run_id in fitting if run_id not in gone]
-        fitting.sort(key=values.__getitem__, reverse=self._sort_order is _DOWN)
-        self._shown = fitting + missing
+        runs = self._store.runs
+        present = [run_id for run_id in self._present if run_id in runs]
+        present.sort(key=self._sort_values.__getitem__, reverse=self._sort_order is _DOWN)
+        self._shown = present + [run_id for run_id in self._absent if run_id in runs]
         self._publish()
 
     def _arranged(self) -> tuple[list[str], dict[str, RunHead], dict[str, str]]:
@@ -664,7 +694,9 @@ class RunListModel(QAbstractTableModel):
         else:
             self._heads, self._head_of = heads, above
             touched = {self._row_of[key] for key in changed if key in self._row_of}
-            touched |= {self._row_of[above[key]] for key in changed if above.get(key) in self._row_of}
+            touched |= {
+                self._row_of[above[key]] for key in changed if above.get(key) in self._row_of
+            }
             for first, last in stretches(touched):
                 self.dataChanged.emit(
                     self.index(first, 0), self.index(last, self.columnCount() - 1)

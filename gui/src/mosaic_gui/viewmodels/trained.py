@@ -15,6 +15,7 @@ from mosaic_gui.viewmodels.checkpoint_choice import (
     EPISODES,
     SEED,
     CheckpointChoice,
+    CheckpointWatch,
     can_sample,
     has_checkpoints,
 )
@@ -27,6 +28,7 @@ class TrainedModel(CheckpointChoice):
     def __init__(self, store: Store, agents: AgentsModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store, self.agents = store, agents
+        self._checkpoints = CheckpointWatch()
         self.presets: dict[tuple[str, str], dict[str, Any]] = {}
         """By agent: what was chosen last."""
         self.rows = RowsModel(
@@ -71,7 +73,7 @@ class TrainedModel(CheckpointChoice):
 
     def consume(self, changes: Changes) -> None:
         """Take the changes of one tick."""
-        if changes.runs or changes.removed:
+        if self._checkpoints.take(changes, self._store.runs):
             self.look()
 
     def look(self) -> None:

@@ -114,14 +114,16 @@ class ListViewMenu(QObject):
         known = {key for key, _, _ in offered}
         others = [one for one in self._model.added if one.key not in known]
         offered += [(one.key, one.tip, True) for one in others]
-        self._popup.offer(offered, "" if self.metrics else tr("Metrics appear once a run has some."))
+        self._popup.offer(
+            offered, "" if self.metrics else tr("Metrics appear once a run has some.")
+        )
 
     # --- saved views
 
     def _add_views(self, menu: QMenu) -> None:
         views, now = self._views, self._arrangement()
         for name in views.names:
-            shown = f"{name}  ·  {tr('at start')}" if name == views.saved.default else name
+            shown = tr("{view}  ·  at start", view=name) if name == views.saved.default else name
             action = menu.addAction(shown.replace("&", "&&"))
             if action is not None:
                 action.setCheckable(True)
@@ -157,9 +159,7 @@ class ListViewMenu(QObject):
             self.arrangement_wanted.emit(known.arrangement)
 
     def _ask_for_name(self) -> None:
-        popup = WordPopup(
-            self._owner, tr("Name of the view"), tr("Learning rates"), tr("Save")
-        )
+        popup = WordPopup(self._owner, tr("Name of the view"), tr("Learning rates"), tr("Save"))
         popup.field.setMaxLength(60)
         popup.given.connect(lambda name: self._views.save(name, self._arrangement()))
         popup.show_at(self.button.mapToGlobal(QPoint(0, self.button.height() + 4)))
@@ -171,7 +171,10 @@ class ListViewMenu(QObject):
         if inner is None:
             return
         model = self._model
-        choices = [("", tr("Runs started together")), (ENVIRONMENT_AND_ALGORITHM, tr("Environment and algorithm"))]
+        choices = [
+            ("", tr("Runs started together")),
+            (ENVIRONMENT_AND_ALGORITHM, tr("Environment and algorithm")),
+        ]
         choices += [(column.key, tr_mark(TITLES[column])) for column in _GROUPABLE]
         choices += [(one.key, one.title) for one in model.added]
         for key, title in choices:
@@ -201,7 +204,9 @@ class ListViewMenu(QObject):
             key, title = model.column_keys()[column], model.title_of(column).replace("&", "&&")
             is_pinned = table.pinned_header.is_pinned(column)
             pin = menu.addAction(
-                tr("Unpin {column}", column=title) if is_pinned else tr("Pin {column}", column=title)
+                tr("Unpin {column}", column=title)
+                if is_pinned
+                else tr("Pin {column}", column=title)
             )
             if pin is not None:
                 pin.triggered.connect(lambda: table.pin_column(column, not is_pinned))

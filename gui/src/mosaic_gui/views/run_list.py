@@ -16,12 +16,20 @@ from PyQt6.QtGui import (
     QCursor,
     QHelpEvent,
     QKeyEvent,
+    QKeySequence,
     QMouseEvent,
     QPainter,
     QPaintEvent,
     QResizeEvent,
 )
-from PyQt6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QTableView, QToolTip
+from PyQt6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLineEdit,
+    QTableView,
+    QToolTip,
+    QWidget,
+)
 
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.run_columns import added_column
@@ -93,6 +101,8 @@ class RunListView(QTableView):
     """Number of the column, and a place on the screen."""
     rename_wanted = pyqtSignal(str, str)
     """Run id and new name."""
+    copy_wanted = pyqtSignal()
+    """The selected runs are to be copied."""
     tag_removal_wanted = pyqtSignal(str, str)
     """Run id and tag."""
 
@@ -363,6 +373,12 @@ class RunListView(QTableView):
             return self.currentIndex()
         return super().moveCursor(action, modifiers)
 
+    def keyPressEvent(self, event: QKeyEvent | None) -> None:
+        if event is not None and event.matches(QKeySequence.StandardKey.Copy):
+            self.copy_wanted.emit()
+        else:
+            super().keyPressEvent(event)
+
     def _fold_by_key(self, current: QModelIndex, is_left: bool) -> None:
         head = self._model.head_at(current.row()) if current.isValid() else None
         if head is not None:
@@ -398,7 +414,9 @@ class RunListView(QTableView):
             top = self.rowViewportPosition(row)
             if top > region.bottom():
                 break
-            self._paint_row(painter, QRect(0, top, viewport.width(), ROW_HEIGHT), row, scrolled, pinned)
+            self._paint_row(
+                painter, QRect(0, top, viewport.width(), ROW_HEIGHT), row, scrolled, pinned
+            )
             row += 1
         painter.end()
 
@@ -435,9 +453,7 @@ class RunListView(QTableView):
         if head is not None:
             rows.paint_arrow(painter, rect, self._model.is_folded(head.key))
 
-    def _paint_cells(
-        self, painter: QPainter, rect: QRect, row: int, cells: Sequence[Cell]
-    ) -> None:
+    def _paint_cells(self, painter: QPainter, rect: QRect, row: int, cells: Sequence[Cell]) -> None:
         places = [
             (column, QRect(place.left(), rect.top(), place.width(), rect.height()))
             for column, place in cells
@@ -530,7 +546,9 @@ class RunListView(QTableView):
         viewport = self.viewport()
         for one in (before, row):
             if one.isValid() and viewport is not None:
-                viewport.update(0, self.rowViewportPosition(one.row()), viewport.width(), ROW_HEIGHT)
+                viewport.update(
+                    0, self.rowViewportPosition(one.row()), viewport.width(), ROW_HEIGHT
+                )
 
     def chip_at(self, at: QPoint) -> TagChip | None:
         """The tag at a place of the list."""
@@ -597,8 +615,8 @@ class _NameField(QLineEdit):
 
     kept = pyqtSignal(str)
 
-    def __init__(self, parent: QAbstractItemView | object, name: str) -> None:
-        super().__init__(name, parent)  # type: ignore[call-overload]  # a viewport is a QWidget
+    def __init__(self, parent: QWidget, name: str) -> None:
+        super().__init__(name, parent)
         self.setObjectName("runs.name")
         self.setAccessibleName(tr("Name of the run"))
         self.setMaxLength(200)

@@ -5,7 +5,6 @@ kept belongs to one list, and goes with it.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from enum import IntEnum
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -49,7 +48,9 @@ class TagChip(NamedTuple):
     @property
     def cross(self) -> QRect:
         """The part that removes the tag."""
-        return QRect(self.rect.right() - _CROSS - 2, self.rect.top(), _CROSS + 3, self.rect.height())
+        return QRect(
+            self.rect.right() - _CROSS - 2, self.rect.top(), _CROSS + 3, self.rect.height()
+        )
 
 
 class RowState(NamedTuple):
@@ -133,9 +134,7 @@ class RunRows:
 
     def paint_arrow(self, painter: QPainter, rect: QRect, is_folded: bool) -> None:
         """Paint what folds a head, in the left of its row."""
-        picture = pixmap(
-            "arrow_right" if is_folded else "arrow_down", current().muted, _ARROW
-        )
+        picture = pixmap("arrow_right" if is_folded else "arrow_down", current().muted, _ARROW)
         top = rect.top() + (rect.height() - _ARROW) // 2
         painter.drawPixmap(QRect(rect.left() + 3, top, _ARROW, _ARROW), picture)
 
@@ -157,14 +156,12 @@ class RunRows:
             elif column == Column.RUN:
                 self._paint_title(painter, rect, head.title, model.about(head))
             elif column == Column.PROGRESS:
-                self._paint_bar(
-                    painter, rect, progress.text, progress.fraction, progress.badge[1]
-                )
+                self._paint_bar(painter, rect, progress.text, progress.fraction, progress.badge[1])
             elif text := _common_text(runs, column, model):
                 self._paint_value(painter, rect, text, is_right=model.is_numeric(column))
 
     def chips(self, rect: QRect, tags: Sequence[str]) -> list[TagChip]:
-        """Where the tags of a run stand in their cell; those without room are counted."""
+        """Places of a run's tags in their cell; those without room are counted."""
         metrics = QFontMetrics(self._fonts[_Face.SMALL])
         left, right = rect.left() + _INSET - 4, rect.right() - 4
         top = rect.top() + (rect.height() - _CHIP_HEIGHT) // 2

@@ -83,9 +83,10 @@ class RunSearchBox(QLineEdit):
     def refuse_metric(self, word: str, names: list[str]) -> None:
         """Say that a metric of the search is not clear, or that no run has it."""
         text = self.text()
-        term = next(
-            (t for t in parse_search(text).terms if t.key == word and t.figure), None
-        ) if self._error is None else None
+        if self._error is not None:
+            return
+        terms = parse_search(text).terms
+        term = next((one for one in terms if one.key == word and one.figure), None)
         if term is None:
             return
         some = ", ".join(names[:6])
@@ -108,23 +109,25 @@ class RunSearchBox(QLineEdit):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent | None) -> None:
-        if event is not None and event.key() == Qt.Key.Key_Space:
-            if event.modifiers() == Qt.KeyboardModifier.ControlModifier:
-                self._offer(even_if_empty=True)
-                return
-        if event is not None and event.key() == Qt.Key.Key_Down:
+        is_control = event is not None and (
+            event.modifiers() == Qt.KeyboardModifier.ControlModifier
+        )
+        if event is not None and (
+            event.key() == Qt.Key.Key_Down or (is_control and event.key() == Qt.Key.Key_Space)
+        ):
             self._offer(even_if_empty=True)
-            return
-        super().keyPressEvent(event)
+        else:
+            super().keyPressEvent(event)
 
     def eventFilter(self, target: QObject | None, event: QEvent | None) -> bool:
         """Let Tab take the chosen completion, or the first one."""
         popup = self._completer.popup()
-        if target is popup and isinstance(event, QKeyEvent) and popup is not None:
-            if event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Tab:
-                chosen = popup.currentIndex()
-                self._take(chosen if chosen.isValid() else self._offered.index(0, 0))
-                return True
+        if popup is None or target is not popup or not isinstance(event, QKeyEvent):
+            return super().eventFilter(target, event)
+        if event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Tab:
+            chosen = popup.currentIndex()
+            self._take(chosen if chosen.isValid() else self._offered.index(0, 0))
+            return True
         return super().eventFilter(target, event)
 
     def _offer(self, *, even_if_empty: bool = False) -> None:

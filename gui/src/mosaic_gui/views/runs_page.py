@@ -11,8 +11,9 @@ from mosaic_contracts.run_names import given_name
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.search_completion import SearchVocabulary
 from mosaic_contracts.states import RunState
-from mosaic_gui.state.language import tr, tr_n, tr_program
+from mosaic_gui.state.language import program_name, tr, tr_n
 from mosaic_gui.state.run_heads import RunHead
+from mosaic_gui.state.run_row import command_spec
 from mosaic_gui.state.run_views import ListArrangement
 from mosaic_gui.state.search_vocabulary import NEWEST, vocabulary_of
 from mosaic_gui.theme.icon import icon
@@ -372,7 +373,7 @@ class RunsPage(QWidget):
         self.stop_action = self._action("stop", tr("Stop"), "Ctrl+.", self._stop)
         self.pin_action = self._action("pin", tr("Keep its files"), "Ctrl+Shift+P", self._pin)
         self.pin_action.setCheckable(True)
-        self.copy_id_action = self._action("copy_id", tr("Copy id"), "Ctrl+C", self._copy_ids)
+        self.copy_id_action = self._action("copy_id", tr("Copy id"), "", self._copy_ids)
         self.copy_command_action = self._action(
             "copy_command", tr("Copy as a command"), "", self._copy_commands
         )
@@ -410,6 +411,7 @@ class RunsPage(QWidget):
         self.search.searched.connect(lambda _text: self._on_arranged())
         self.groups.chosen.connect(self._on_states)
         self.table.arranged.connect(self._on_arranged)
+        self.table.copy_wanted.connect(self._copy_ids)
         self.table.rename_wanted.connect(self.rename_wanted)
         self.table.tag_removal_wanted.connect(
             lambda run_id, tag: self.tag_removal_wanted.emit([run_id], tag)
@@ -561,9 +563,7 @@ class RunsPage(QWidget):
             self.retry_wanted.emit([run.run_id for run in runs])
 
     def _stop(self) -> None:
-        groups = [
-            head.group_id for head in self.selected_groups if self._model.progress(head).live
-        ]
+        groups = [head.group_id for head in self.selected_groups if self._model.progress(head).live]
         live = [run.run_id for run in self._lone if not run.state.is_final]
         if groups:
             self.groups_stop_wanted.emit(groups)
@@ -600,12 +600,14 @@ class RunsPage(QWidget):
         self._put("\n".join(self._selected_ids), tr("Id copied."))
 
     def _copy_commands(self) -> None:
-        lines = [run_command(run.spec.model_dump(mode="json")) for run in self.selected]
-        self._put(tr_program("\n".join(lines)), tr("Command copied."))
+        lines = [
+            run_command(command_spec(run.spec), program=program_name()) for run in self.selected
+        ]
+        self._put("\n".join(lines), tr("Command copied."))
 
     def _copy_link(self) -> None:
         if len(runs := self.selected) == 1:
-            self._put(tr_program(f"./mosaic gui --run {runs[0].run_id}"), tr("Command copied."))
+            self._put(f"{program_name()} gui --run {runs[0].run_id}", tr("Command copied."))
 
     def _put(self, text: str, notice: str) -> None:
         clipboard = QGuiApplication.clipboard()

@@ -106,7 +106,7 @@ def given_name(run: NamedRun) -> str | None:
     return None
 
 
-class RunNames:
+class NamesInSight:
     """Names of many runs that come and go: each is made when it is asked for, by what differs in all of them.
 
     `distinct_names` reads all runs for each list; this keeps counts, so that a list of ten thousand stays fast. Names

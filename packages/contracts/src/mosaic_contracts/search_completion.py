@@ -99,7 +99,9 @@ def complete_term(
     if operator:
         head, comma, last = value.rpartition(",")
         before = f"{minus}{key}{operator}{head}{comma}"
-        found = ((f"{before}{_quoted(one)}", "") for one in _values(key, operator, last, vocabulary))
+        found = (
+            (f"{before}{_quoted(one)}", "") for one in _values(key, operator, last, vocabulary)
+        )
     else:
         found = ((f"{minus}{word}", words) for word, words in _keys(body, vocabulary))
     made = [SearchCompletion(text, words, start, place) for text, words in found if text != term]
@@ -166,12 +168,14 @@ def _metric_keys(beginning: str, vocabulary: SearchVocabulary) -> list[tuple[str
                 for figure in METRIC_FIGURES
                 if figure.startswith(word[len(name) + 1 :])
             ]
-    return [(f"{METRIC}{name}>", "Newest value.") for name in vocabulary.metrics if word in name.casefold()]
+    return [
+        (f"{METRIC}{name}>", "Newest value.")
+        for name in vocabulary.metrics
+        if word in name.casefold()
+    ]
 
 
-def _values(
-    key: str, operator: str, beginning: str, vocabulary: SearchVocabulary
-) -> Sequence[str]:
+def _values(key: str, operator: str, beginning: str, vocabulary: SearchVocabulary) -> Sequence[str]:
     name = ALIASES.get(key, key).removeprefix(PARAMETER)
     if name in _CHOICES:
         known = _CHOICES[name]

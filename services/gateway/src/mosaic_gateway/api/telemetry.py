@@ -88,7 +88,8 @@ async def list_metrics(services: ServicesDep, run_id: KnownRun) -> Response:
 @router.get("/metrics", response_model=MetricNames)
 async def known_metrics(services: ServicesDep) -> Response:
     """Names of the metrics that the newest runs have."""
-    names = await services.history.read(lambda r: r.known_metrics(newest=True), [])
+    nothing: list[str] = []
+    names = await services.history.read(lambda r: r.known_metrics(newest=True), nothing)
     return json_reply(MetricNames(names=sorted(names)))
 
 
