@@ -127,6 +127,7 @@ class Spoken:
         """Texts that are not translated, by where they are."""
         watch = self.client.watch
         names = [watch.label(run_id) for run_id in watch.ordered_ids]  # as on the command line
+        names += [self.client.table.title(one) for one in self.client.store.runs.values()]
         data = strings_in(*self.reported, names)
         shown = texts_of(root or self.client.window)
         return {f"{at}: {text}": rest for at, text in shown if (rest := untranslated(text, data))}

@@ -75,7 +75,7 @@ def documented() -> list[str]:
     (part,) = re.findall(r"^Keys: .*?(?=^Exit codes)", text, re.MULTILINE | re.DOTALL)
     part = part.replace("Alt+1 to Alt+4", "Alt+1 Alt+2 Alt+3 Alt+4")
     part = part.replace("comma and full stop", "`,` `.`")
-    plain = r"\bF1\b|\bF2\b|\bDel\b|\bReturn\b|\bF\b|\?|\bSpace\b|\bLeft\b|\bRight\b|\bHome\b|\bEnd\b|\bJ\b|\bL\b|\bT\b|\bP\b"
+    plain = r"\bF[12]?\b|\bDel\b|\bReturn\b|\?|\bSpace\b|\bLeft\b|\bRight\b|\bHome\b|\bEnd\b|\bJ\b|\bL\b|\bT\b|\bP\b"
     keys = re.findall(rf"(?:(?:Ctrl|Alt|Shift)\+)+\S+|{plain}|(?<=`)[\[\],./](?=`)", part)
     named = (key if key.endswith("+,") or key == "," else key.rstrip(",;:") for key in keys)
     # a sentence may end behind a key, and one key is a full stop

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mosaic_contracts.run_names import differing_parameters, distinct_names
+from mosaic_contracts.run_names import NamesInSight, differing_parameters, distinct_names
 
 DEFAULTS = {"learning_rate": 0.00025, "gamma": 0.99}
 
@@ -106,3 +106,30 @@ def test_parameters_that_a_user_gave_come_first() -> None:
     runs[0].defaults = {**DEFAULTS, "gamma": 0.9}
 
     assert differing_parameters(runs) == ["learning_rate", "gamma"]
+
+
+def test_names_of_many_runs_are_those_of_few() -> None:
+    """Runs that come and go leave the names that `distinct_names` gives the rest, but for the beginning of ids."""
+    runs = [
+        lr(1e-3, number=1),
+        lr(1e-4, number=2, seed=2),
+        run(3, algorithm="dqn"),
+        lr(1e-3, number=4, environment="Acrobot-v1"),
+        run(5, steps=1000),
+        run(6, steps=1000, seed=7),
+    ]
+    names = NamesInSight()
+    for one in (run(9, worker="spade", parameters={"gamma": 0.5}), *runs):
+        names.add(one)
+    names.remove(run(9).run_id)
+    assert [names.name(one) for one in runs] == distinct_names(runs)
+    assert len(names) == len(runs)
+
+
+def test_a_run_that_is_what_it_was_changes_no_name() -> None:
+    """A list draws all its names again only when some changed."""
+    names = NamesInSight()
+    assert names.add(lr(1e-3))
+    assert not names.add(lr(1e-3))
+    assert names.add(lr(1e-4))
+    assert names.name(lr(1e-4)) == distinct_names([lr(1e-4)])[0]

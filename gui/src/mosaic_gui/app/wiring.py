@@ -276,7 +276,7 @@ class Wiring(QObject):
         runs.groups_stop_wanted.connect(parts.run_actions.stop_groups)
         runs.groups_retry_wanted.connect(parts.run_actions.retry_groups)
         runs.groups_delete_wanted.connect(parts.run_actions.delete_groups)
-        runs.differences_wanted.connect(self.navigator.open_runs)
+        runs.differences_wanted.connect(self.navigator.show_differences)
         runs.folder_wanted.connect(self._open_run_folder)
         runs.said.connect(parts.say)
         runs.metrics_wanted.connect(parts.run_figures.read_names)

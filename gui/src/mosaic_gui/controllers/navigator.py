@@ -53,6 +53,12 @@ class RunNavigator(QObject):
         self._layouts.take_back()
         self._open(run_ids)
 
+    def show_differences(self, run_ids: list[str]) -> None:
+        """Open runs together, with what they differ in."""
+        self.open_runs(run_ids)
+        if self._window.page == WATCH:
+            self._window.watch.open_side("side.differences")
+
     def open_play(self, run_id: str) -> None:
         """Watch a play: the environment alone, until it ends or another run is opened."""
         self._open([run_id])

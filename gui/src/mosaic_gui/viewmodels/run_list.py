@@ -471,6 +471,7 @@ class RunListModel(QAbstractTableModel):
         for run_id in changes.removed:
             self._forget(run_id)
             self._names.forget(run_id)
+            self._titles.clear()
         gone = changes.removed & set(self._ids) if changes.removed else frozenset()
         if gone:
             self._ids = [run_id for run_id in self._ids if run_id not in gone]
@@ -577,9 +578,10 @@ class RunListModel(QAbstractTableModel):
         fit = Fit.ELSEWHERE
         if self._is_here(run):
             fit = Fit.YES if self._is_fitting(run) else Fit.NO
-        if fit is not Fit.YES:
-            self._names.remove(run.run_id)
-        elif self._names.add(run):
+        is_renamed = (
+            self._names.add(run) if fit is Fit.YES else self._names.remove(run.run_id)
+        )
+        if is_renamed:
             self._titles.clear()
         return fit
 

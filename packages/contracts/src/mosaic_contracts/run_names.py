@@ -158,19 +158,23 @@ class NamesInSight:
         self.remove(run_id)
         self._made.pop(run_id, None)
 
-    def remove(self, run_id: str) -> None:
+    def remove(self, run_id: str) -> bool:
         """Count a run no longer.
 
         Args:
             run_id: its id; one that is not known changes nothing.
+
+        Returns:
+            Whether names may have changed.
         """
         counted = self._known.pop(run_id, None)
         if counted is None:
-            return
+            return False
         self._values[counted.alike].subtract(counted.values)
         self._given.subtract(counted.given)
         self._words.subtract(counted.words)
         self._differing = None
+        return True
 
     def name(self, run: NamedRun) -> str:
         """Name a run by what sets it apart from the others that were added.
