@@ -14,6 +14,7 @@ LIGHT = (
     "run_diff",
     "run_names",
     "run_search",
+    "search_completion",
     "search_words",
     "stack_files",
     "states",

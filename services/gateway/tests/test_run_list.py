@@ -289,3 +289,27 @@ def test_nan_is_no_value() -> None:
         run_id_of(2),
         run_id_of(0),
     ]
+
+
+async def test_figures_of_metrics_in_many_runs(gateway: Any, peers: Any, record: Any) -> None:
+    """Columns of a run list in one answer: whole names and endings, runs without the metric left out."""
+    ids = [run_id_of(n) for n in range(4)]
+    for run_id in ids:
+        peers.records[run_id] = record(run_id)
+    await peers.commit([metric_of(ids[0], "losses/entropy", 0.0, 2.0, 1.0)])
+    await peers.commit([metric_of(ids[1], "losses/entropy", 2.0, -4.0, math.nan)])
+    await peers.commit([metric_of(ids[2], "eval/loss", 1.0), metric_of(ids[3], "losses/loss", 1.0)])
+    names = (await gateway.get("/metrics")).json()["names"]
+    assert names == ["eval/loss", "losses/entropy", "losses/loss"]
+    body = {"names": ["entropy", "loss", "nothing"], "run_ids": [*ids[:2], run_id_of(9)]}
+    reply = await gateway.post("/metrics/figures", json=body)
+    entropy, loss, nothing = reply.json()["columns"]
+    assert entropy["names"] == ["losses/entropy"]
+    assert entropy["figures"] == {
+        ids[0]: {"last": 1.0, "min": 0.0, "max": 2.0, "mean": 1.0},
+        ids[1]: {"last": "NaN", "min": -4.0, "max": 2.0, "mean": -1.0},
+    }
+    assert (loss["names"], loss["figures"]) == (["eval/loss", "losses/loss"], {})
+    assert (nothing["names"], nothing["figures"]) == ([], {})
+    reply = await gateway.post("/metrics/figures", json={"names": [], "run_ids": []})
+    assert (reply.status_code, reply.json()["code"]) == (422, "request_invalid")

@@ -578,9 +578,7 @@ class RunListModel(QAbstractTableModel):
         fit = Fit.ELSEWHERE
         if self._is_here(run):
             fit = Fit.YES if self._is_fitting(run) else Fit.NO
-        is_renamed = (
-            self._names.add(run) if fit is Fit.YES else self._names.remove(run.run_id)
-        )
+        is_renamed = self._names.add(run) if fit is Fit.YES else self._names.remove(run.run_id)
         if is_renamed:
             self._titles.clear()
         return fit
