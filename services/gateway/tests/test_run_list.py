@@ -302,7 +302,7 @@ async def test_figures_of_metrics_in_many_runs(gateway: Any, peers: Any, record:
     names = (await gateway.get("/metrics")).json()["names"]
     assert names == ["eval/loss", "losses/entropy", "losses/loss"]
     body = {"names": ["entropy", "loss", "nothing"], "run_ids": [*ids[:2], run_id_of(9)]}
-    reply = await gateway.post("/metrics/figures", json=body)
+    reply = await gateway.ask("POST", "/metrics/figures", json=body)
     entropy, loss, nothing = reply.json()["columns"]
     assert entropy["names"] == ["losses/entropy"]
     assert entropy["figures"] == {
@@ -311,5 +311,5 @@ async def test_figures_of_metrics_in_many_runs(gateway: Any, peers: Any, record:
     }
     assert (loss["names"], loss["figures"]) == (["eval/loss", "losses/loss"], {})
     assert (nothing["names"], nothing["figures"]) == ([], {})
-    reply = await gateway.post("/metrics/figures", json={"names": [], "run_ids": []})
+    reply = await gateway.ask("POST", "/metrics/figures", json={"names": [], "run_ids": []})
     assert (reply.status_code, reply.json()["code"]) == (422, "request_invalid")
