@@ -22,6 +22,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 from pytestqt.qtbot import QtBot
+from tests.alert_specimen import alert_report
 from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, event
 from tests.checkpoint_specimen import checkpoint, checkpoints, reward_curve
 from tests.net.frames_stub import frame
@@ -55,6 +56,7 @@ from mosaic_gui.state.reward_trend import trend_of
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.tokens import DARK, LIGHT, Tokens
 from mosaic_gui.views.main_window import (
+    ALERTS,
     CHECKPOINTS,
     REPLAY,
     RUNS,
@@ -308,6 +310,14 @@ def use_storage(client: DesktopClient) -> None:
     client.window.storage.lists.show_list("trash")
 
 
+def use_alerts(client: DesktopClient) -> None:
+    """Rules and alerts, with a wrong rule that is being typed."""
+    client.window.show_page(ALERTS)
+    client.alerts.take(alert_report(4))
+    client.window.alerts.rule.setText("loss<3")
+    client.window.alerts.alerts.mark(1)
+
+
 def use_settings(client: DesktopClient) -> None:
     """A number that is being typed."""
     client.window.show_page(SETTINGS)
@@ -338,6 +348,7 @@ USES: dict[str, Callable[[DesktopClient], None]] = {
     "checkpoints": use_checkpoints,
     "sweeps": use_sweeps,
     "storage": use_storage,
+    "alerts": use_alerts,
     "settings": use_settings,
     "connection": use_connection,
 }

@@ -9,6 +9,7 @@ from PyQt6.QtCore import QPoint, QPointF
 from PyQt6.QtGui import QPainter
 from PyQt6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
+from tests.alert_specimen import alert_report
 from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, event
 from tests.checkpoint_specimen import checkpoints
 from tests.comparison_specimen import policies, trainings
@@ -60,6 +61,7 @@ from mosaic_gui.viewmodels.checkpoints import ImportQuestion
 from mosaic_gui.viewmodels.run_table import Column, tool_tip
 from mosaic_gui.views.layout_menu import LayoutMenu
 from mosaic_gui.views.main_window import (
+    ALERTS,
     CHECKPOINTS,
     COMPARE,
     PLAY,
@@ -346,6 +348,16 @@ def show_storage(spoken: Spoken) -> None:
         page.lists.show_list(key)
 
 
+def show_alerts(spoken: Spoken) -> None:
+    """Rules, alerts of a run and of the stack, a wrong rule, and an empty page."""
+    client = spoken.client
+    client.window.show_page(ALERTS)
+    client.alerts.take(spoken.given(alert_report(0, rules=[], targets=[])))
+    client.alerts.take(spoken.given(alert_report(4)))
+    client.window.alerts.rule.setText("nan")
+    client.alerts.take_problem(spoken.given("The scheduler is away."))
+
+
 def show_no_storage(spoken: Spoken) -> None:
     """Nothing is stored, or nobody says what is."""
     client = spoken.client
@@ -615,6 +627,7 @@ VIEWS: tuple[Callable[[Spoken], None], ...] = (
     show_sweeps,
     show_sweep_form,
     show_no_storage,
+    show_alerts,
     show_storage,
     show_settings,
     show_human,

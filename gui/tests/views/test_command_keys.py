@@ -17,6 +17,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 from pytestqt.qtbot import QtBot
+from tests.alert_specimen import alert_report
 from tests.checkpoint_specimen import checkpoints
 from tests.looks.test_theme_switch import use_beliefs, use_log, use_side, use_trash
 from tests.replay_specimen import fill_replay
@@ -34,6 +35,7 @@ from mosaic_gui.state.agents import Mode
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.views.command import Command, of_actions, on_page
 from mosaic_gui.views.main_window import (
+    ALERTS,
     CHECKPOINTS,
     COMPARE,
     CONNECTION,
@@ -130,6 +132,13 @@ def show_storage(client: DesktopClient) -> None:
     client.storage.choose(client.storage.tiles.tiles[0])
 
 
+def show_alerts(client: DesktopClient) -> None:
+    """Rules and alerts."""
+    client.window.show_page(ALERTS)
+    client.alerts.take(alert_report())
+    client.window.alerts.alerts.mark(1)
+
+
 PAGES: dict[str, tuple[str, Callable[[DesktopClient], None]]] = {
     "runs": (RUNS, lambda client: client.window.show_page(RUNS)),
     "trash": (RUNS, use_trash),
@@ -147,6 +156,7 @@ PAGES: dict[str, tuple[str, Callable[[DesktopClient], None]]] = {
     "sweeps": (SWEEPS, show_sweeps),
     "sweep form": (SWEEPS, show_sweep_form),
     "storage": (STORAGE, show_storage),
+    "alerts": (ALERTS, show_alerts),
     "settings": (SETTINGS, lambda client: client.window.show_page(SETTINGS)),
     "connection": (CONNECTION, lambda client: client.window.show_connection()),
 }
@@ -178,6 +188,7 @@ KEYS_OF_PAGE = {
     WATCH: ("F", "Ctrl+."),
     CHECKPOINTS: ("/", "Return"),
     STORAGE: ("Return", "P"),
+    ALERTS: ("Return", "Del"),
     SWEEPS: ("/", "Return"),
     REPLAY: (*PLAYED, "Shift+Left", "Shift+Right"),
 }

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from PyQt6.QtCore import QObject, pyqtSignal
+from PyQt6.QtCore import QObject, Qt, pyqtSignal
 
 from mosaic_contracts.machine import MachineHistory
 from mosaic_gui.app.parts import ClientParts
 from mosaic_gui.app.wiring import Wiring
+from mosaic_gui.controllers.desktop import DesktopController
 from mosaic_gui.controllers.preferences import PreferenceStore
 from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.net.reply import problem_words
@@ -47,6 +48,14 @@ class DesktopClient(ClientParts):
         self.stack.closing.connect(self._on_closing)
         wiring = Wiring(self, languages)
         self.window, self.navigator = wiring.window, wiring.navigator
+        self.desktop = DesktopController(
+            self.watch,
+            lambda: self.preferences.settings,
+            lambda: self.window.page == WATCH,
+            self,
+        )
+        self.desktop.title_changed.connect(self.window.setWindowTitle)
+        self.desktop.open_wanted.connect(self._on_open_wanted)
         self.window.closing.connect(self.close)
         for problem in (*self.preferences.problems, self.list_views_controller.problem):
             if problem:
@@ -65,6 +74,7 @@ class DesktopClient(ClientParts):
         self.keyring.stop()
         self.installer.close()
         self.gamepad.close()
+        self.desktop.close()
         self.stack.stop()
         self.clock.stop()
         # tools that are at work remove what they have begun, and a comparer stops its evaluations
@@ -79,16 +89,16 @@ class DesktopClient(ClientParts):
         session.machine_seen.connect(self._on_machine)
         self.watch.files.root = self.home if self.stack.is_local else None
         self.installer.set_local(self.stack.is_local)
-        for controller in self.attached:
+        for controller in (*self.attached, self.desktop):
             controller.attach(session)
         self._second.start()
 
     def _on_closing(self) -> None:
-        for controller in self.attached:
+        for controller in (*self.attached, self.desktop):
             controller.detach()
 
     def _on_tick(self, changes: Changes) -> None:
-        for controller in self.attached:
+        for controller in (*self.attached, self.desktop):
             controller.consume(changes)
         for problem in changes.problems:
             self.say(problem_words(problem))
@@ -97,10 +107,20 @@ class DesktopClient(ClientParts):
         self.hardware.take(history)
         self.launch.take_machine(history.samples[-1])
 
+    def _on_open_wanted(self, run_id: str) -> None:
+        """Bring the window to the front with the run of a notification."""
+        if run_id in self.store.runs:
+            self.navigator.open_runs([run_id])
+            self.window.setWindowState(self.window.windowState() & ~Qt.WindowState.WindowMinimized)
+            self.window.raise_()
+            self.window.activateWindow()
+
     def _on_second(self) -> None:
         self.table.pass_time()
         self.trash_runs.pass_time()
         self.storage.pass_time()
+        self.alerts.pass_time()
+        self.desktop.show_progress()
         self.hardware.pass_time()
         self.connection.take_behind(self.store.behind_s)
         if self.watch.run_id and self.window.page == WATCH:

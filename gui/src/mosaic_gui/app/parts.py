@@ -6,6 +6,7 @@ from pathlib import Path
 from PyQt6.QtCore import QObject, QUrl, pyqtSignal
 from PyQt6.QtGui import QDesktopServices, QGuiApplication
 
+from mosaic_gui.controllers.alerts import AlertsController
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.beliefs import BeliefsController
 from mosaic_gui.controllers.branches import BranchController
@@ -49,6 +50,7 @@ from mosaic_gui.controllers.worker_install import WorkerInstaller
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.agents import AgentsModel
+from mosaic_gui.viewmodels.alerts import AlertsModel
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
 from mosaic_gui.viewmodels.branches import BranchTreeModel
 from mosaic_gui.viewmodels.checkpoints import CheckpointsModel
@@ -143,6 +145,7 @@ class ClientParts(QObject):
         self.sweeps = SweepsModel(self.store, self)
         self.sweep_form = SweepFormModel(self.launch, self.store, self)
         self.storage = StorageModel(self.store, self)
+        self.alerts = AlertsModel(self.store, self)
         self.sync = SyncModel(self.store, self)
         self.trained = TrainedModel(self.store, self.agents, self)
         self.play_start = PlayStartModel(self.store, self)
@@ -197,6 +200,7 @@ class ClientParts(QObject):
         self.sweeps_controller = SweepsController(self.sweeps, self.say, self)
         self.sweep_starter = SweepFormController(self.sweep_form, self.say, self)
         self.storage_controller = StorageController(self.storage, self.say, self)
+        self.alerts_controller = AlertsController(self.alerts, self.say, self)
         self.dashboards = DashboardController(self.watch, self.say, self.open_page, self)
         self.sync_controller = SyncController(self.sync, self.say, self.open_page, self)
 
@@ -232,6 +236,7 @@ class ClientParts(QObject):
             self.sweeps_controller,
             self.sweep_starter,
             self.storage_controller,
+            self.alerts_controller,
             self.dashboards,
             self.sync_controller,
         )

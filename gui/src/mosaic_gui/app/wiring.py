@@ -28,6 +28,7 @@ from mosaic_gui.views.main_window import (
     CHECKPOINTS,
     COMPARE,
     RUNS,
+    SETTINGS,
     SWEEPS,
     TRAIN,
     WATCH,
@@ -36,6 +37,7 @@ from mosaic_gui.views.main_window import (
 from mosaic_gui.views.runs_page import RunsPage
 
 if TYPE_CHECKING:
+    from mosaic_gui.views.alerts_page import AlertsPage
     from mosaic_gui.views.checkpoints_page import CheckpointsPage
     from mosaic_gui.views.compare_page import ComparePage
     from mosaic_gui.views.play_page import PlayPage
@@ -139,6 +141,14 @@ class Wiring(QObject):
         page.import_wanted.connect(self.files.show_menu)
         page.back_up_wanted.connect(self.files.ask_backup)
         page.side.archive_wanted.connect(self._on_archive_wanted)
+        return page
+
+    def make_alerts(self) -> AlertsPage:
+        """Rules and alerts."""
+        from mosaic_gui.views.alerts_page import AlertsPage
+
+        page = AlertsPage(self._parts.alerts)
+        page.settings_wanted.connect(lambda: self.window.show_page(SETTINGS))
         return page
 
     def make_settings(self) -> SettingsPage:
@@ -396,6 +406,7 @@ class Wiring(QObject):
         parts.play_start.said.connect(parts.say)
         parts.sweep_starter.started.connect(self._on_sweep_started)
         parts.sweeps.runs_wanted.connect(self.navigator.open_runs)
+        parts.alerts.run_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
         parts.storage.run_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
         parts.comparison.episodes_wanted.connect(self.navigator.replay_together)
         parts.takeover_controller.opened.connect(self._on_taken_over)

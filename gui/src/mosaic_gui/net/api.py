@@ -284,6 +284,22 @@ class ApiClient(QObject):
         """UndoResult of one bounded step. `request`: an UndoRequest."""
         return self._send(http_api.UNDO_PRUNE, body=request, timeout_ms=REMOVING_MS)
 
+    def alerts(self) -> ApiReply:
+        """AlertReport: rules for all runs, alerts, targets."""
+        return self._send(http_api.ALERTS)
+
+    def add_alert_rule(self, request: dict[str, Any]) -> ApiReply:
+        """AlertRuleView. `request`: an AlertRuleRequest."""
+        return self._send(http_api.ADD_ALERT_RULE, body=request)
+
+    def remove_alert_rule(self, rule_id: str) -> ApiReply:
+        """AlertRuleView, which can be restored for a day."""
+        return self._send(http_api.REMOVE_ALERT_RULE, rule_id)
+
+    def restore_alert_rule(self, rule_id: str) -> ApiReply:
+        """AlertRuleView."""
+        return self._send(http_api.RESTORE_ALERT_RULE, rule_id)
+
     def delete_run(self, run_id: str, *, force: bool = False) -> ApiReply:
         """RunView with `deleted_at`; for a day it can be restored."""
         return self._send(http_api.DELETE, run_id, query=[("force", "true")] if force else ())

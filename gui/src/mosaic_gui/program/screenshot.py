@@ -18,6 +18,7 @@ from mosaic_gui.viewmodels.frame_clock import TICK_MS
 from mosaic_gui.viewmodels.replay import ReplayPhase
 from mosaic_gui.views.arrangement import COMPARE, HUMAN
 from mosaic_gui.views.main_window import (
+    ALERTS,
     CHECKPOINTS,
     PLAY,
     RUNS,
@@ -103,6 +104,7 @@ class Screenshots(QObject):
             ("play", lambda: client.window.show_page(PLAY), lambda: True),
             ("checkpoints", lambda: client.window.show_page(CHECKPOINTS), self._has_checkpoints),
             ("storage", lambda: client.window.show_page(STORAGE), self._has_sizes),
+            ("alerts", lambda: client.window.show_page(ALERTS), lambda: client.alerts.is_read),
             ("settings", lambda: client.window.show_page(SETTINGS), lambda: True),
             ("palette", self._open_palette, lambda: QApplication.activePopupWidget() is not None),
         ]

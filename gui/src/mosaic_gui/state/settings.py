@@ -79,6 +79,18 @@ class Settings(BaseModel):
         mark("Group the list"),
         mark("By environment and algorithm when the client starts."),
     )
+    notify_ends: bool = _setting(
+        True,
+        mark("Notifications"),
+        mark("Runs that end"),
+        mark("Show a notification of the desktop with the last return while the window is open."),
+    )
+    notify_alerts: bool = _setting(
+        True,
+        mark("Notifications"),
+        mark("Alerts"),
+        mark("Show a notification of the desktop when an alert is raised."),
+    )
 
 
 _WORDS = {

@@ -46,6 +46,7 @@ from mosaic_gui.views.notice_bar import NoticeBar
 from mosaic_gui.views.text import restyle
 
 if TYPE_CHECKING:
+    from mosaic_gui.views.alerts_page import AlertsPage
     from mosaic_gui.views.checkpoints_page import CheckpointsPage
     from mosaic_gui.views.compare_page import ComparePage
     from mosaic_gui.views.connection_page import ConnectionPage
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 RUNS, TRAIN, TRAINED, WATCH = "runs", "train", "trained", "watch"
 REPLAY, PLAY, CHECKPOINTS, COMPARE = "replay", "play", "checkpoints", "compare"
 SWEEPS, STORAGE, SETTINGS, CONNECTION = "sweeps", "storage", "settings", "connection"
+ALERTS = "alerts"
 LEAST = (960, 600)
 """Least size: half of a common screen."""
 ROOMY = 1160
@@ -71,6 +73,7 @@ SPACIOUS = 1480
 FILES_KEYS = "Ctrl+Shift+F"
 PAGES = (
     *(RUNS, TRAIN, TRAINED, WATCH, REPLAY, PLAY, CHECKPOINTS, COMPARE, SWEEPS, STORAGE),
+    ALERTS,
     SETTINGS,
 )
 P = TypeVar("P", bound=QWidget)
@@ -113,6 +116,10 @@ class PageMaker(Protocol):
 
     def make_storage(self) -> StoragePage:
         """What fills the disks."""
+        ...
+
+    def make_alerts(self) -> AlertsPage:
+        """Rules and alerts."""
         ...
 
     def make_settings(self) -> SettingsPage:
@@ -220,6 +227,11 @@ class MainWindow(QMainWindow):
     def storage(self) -> StoragePage:
         """What fills the disks."""
         return self._added(self._maker.make_storage())
+
+    @cached_property
+    def alerts(self) -> AlertsPage:
+        """Rules and alerts."""
+        return self._added(self._maker.make_alerts())
 
     @cached_property
     def settings(self) -> SettingsPage:
@@ -362,6 +374,7 @@ class MainWindow(QMainWindow):
             (COMPARE, tr("Compare"), "Ctrl+6"),
             (SWEEPS, tr("Sweeps"), "Ctrl+7"),
             (STORAGE, tr("Storage"), "Ctrl+8"),
+            (ALERTS, tr("Alerts"), "Ctrl+9"),
             (TRAIN, tr("Train new"), "Ctrl+N"),
             (TRAINED, tr("Use trained"), "Ctrl+U"),
             (SETTINGS, tr("Settings"), "Ctrl+,"),
@@ -444,6 +457,7 @@ class MainWindow(QMainWindow):
             COMPARE: (tr("Compare"), "Ctrl+6"),
             SWEEPS: (tr("Sweeps"), "Ctrl+7"),
             STORAGE: (tr("Storage"), "Ctrl+8"),
+            ALERTS: (tr("Alerts"), "Ctrl+9"),
         }
         made = AgentsDock(self._agents, pages)
         made.page_wanted.connect(self.show_page)
