@@ -22,6 +22,7 @@ from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import StackLock
 from mosaic_contracts.backups import BACKUP_FACTS, BACKUP_INDEX, BackupFacts, RestoredStack
 from mosaic_contracts.stack_files import (
+    CONTAINERS_STORE,
     RESTORED_FILE,
     RESTORING_DIR,
     SCHEDULER_DB,
@@ -574,3 +575,14 @@ def layout_up(empty: Path) -> Callable[[], str]:
         return ""
 
     return prepare
+
+
+def test_the_volume_of_a_stack_in_containers_is_refused_in_words(
+    home: Path, tmp_path: Path, mosaic: Called
+) -> None:
+    """Its store lies elsewhere: a backup would be without events."""
+    (home / CONTAINERS_STORE).mkdir()
+    target = tmp_path / "backup.zip"
+    said = mosaic("backup", str(target))
+    assert (said.code, "docs/backup.md" in said.err) == (6, True)
+    assert not target.exists()

@@ -44,7 +44,7 @@ class ComposeStack:
         self.project = project
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        self._environ = {
+        self.environ: dict[str, str] = {
             **os.environ,
             "COMPOSE_PROJECT_NAME": project,
             "MOSAIC_PORT": str(self.port),
@@ -56,7 +56,7 @@ class ComposeStack:
         done = subprocess.run(
             ["docker", "compose", *args],
             cwd=ROOT,
-            env=self._environ,
+            env=self.environ,
             input=given,
             capture_output=True,
             text=True,
@@ -84,6 +84,10 @@ class ComposeStack:
     def up(self) -> None:
         """`up -d --wait`: green when it returns."""
         self.compose("up", "-d", "--wait")
+        self.read_token()
+
+    def read_token(self) -> None:
+        """Read the gateway's token, as its user does."""
         self._token = self.compose("exec", "-T", "gateway", "cat", "secrets/gateway.token").strip()
 
     def add_worker(

@@ -14,6 +14,7 @@ import pytest
 from docker.errors import APIError
 from docker.models.containers import Container
 from tests.executor_conformance import ExecutorConformance
+from tests.homes import make_home
 from tests.stack import Stack, until
 
 from mosaic_contracts.dashboards import DashboardSource, SelectedRun
@@ -188,6 +189,27 @@ class TestDockerExecutor(ExecutorConformance):
         await self.worker_started(home, ref)
         self.end_all(home)
         assert (await self.ended(executor, ref)).phase is AttemptPhase.LOST
+
+    async def test_the_run_of_a_copied_stack_is_left_alone(
+        self, executor: Executor, broker: TestBroker, home: Path, tmp_path: Path
+    ) -> None:
+        """Both stacks know the run and its number: each sees, stops and removes its own container only."""
+        ref = await self.submit(executor, broker, events=10**6, rate=100.0)
+        await self.worker_started(home, ref)
+        copied = make_home(tmp_path / "copy")
+        other = self.make(copied)
+        try:
+            assert (await other.status(ref)).phase is AttemptPhase.ABSENT
+            await other.cancel(ref, kill=True)
+            assert await other.sweep(ref) == 0
+            await other.submit(self._launch_spec(ref, broker, events=10**6, rate=100.0))
+            assert (await other.status(ref)).phase is AttemptPhase.ALIVE
+            assert (len(self._containers(home)), len(self._containers(copied))) == (1, 1)
+            assert await other.sweep(ref) == 1
+            assert (await executor.status(ref)).phase is AttemptPhase.ALIVE
+        finally:
+            other.close()
+            self.end_all(copied)
 
     async def test_a_missing_image_says_what_to_do(
         self, executor: Executor, broker: TestBroker

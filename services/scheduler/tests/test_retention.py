@@ -4,8 +4,10 @@ import asyncio
 import fcntl
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from mosaic_contracts.manifest import PRIVATE_DIRS, kind_of
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import RunState
+from mosaic_contracts.storage import StorageProfiles
 from mosaic_contracts.storage_reports import PruneOrder, StorageQuery, UndoOrder
 from mosaic_contracts.storage_words import KeptReason
 from mosaic_contracts.store_upkeep import RunSpace, RunSpaces, StoreSpace, ThinResult
@@ -28,6 +31,7 @@ from mosaic_scheduler.disk.spare import SpareSpace
 from mosaic_scheduler.disk.watch import VolumeWatch
 from mosaic_scheduler.reconcile import purge
 from mosaic_scheduler.retention import janitor, orphans, removals
+from mosaic_scheduler.retention import profiles as profiles_module
 from mosaic_scheduler.retention.inventory import FileInventory
 from mosaic_scheduler.retention.janitor import ALL, Janitor
 from mosaic_scheduler.retention.look import Looks
@@ -551,6 +555,14 @@ async def test_a_report_counts_by_run_and_kind(parts: Parts) -> None:
         ("default: nobody", "there is no profile 'nobody'"),
         ("profile: {}", "no such field"),
         ("\udcff", "UTF-8"),
+        ("a: " + "[" * 50_000, "brackets within each other"),
+        ("#" * 70_000, "larger than"),
+        ("profiles: {a: {budget_bytes: '" + "9" * 400 + " TB'}}", "is too large"),
+        ("profiles: {a: {budget_bytes: 1" + "0" * 5_000 + "}}", "cannot be read"),
+        ("default: 2020-99-99", "cannot be read"),
+        ("profiles: {a: {grace_hours: .nan}}", "finite"),
+        ("profiles: {a: {rules: [{kind: video, max_count: -1}]}}", "at least 0"),
+        ("profiles: !!python/object/apply:os.abort []", "tag"),
     ],
 )
 def test_a_file_that_is_not_valid_leaves_the_last_one_in_force(
@@ -571,3 +583,45 @@ def test_a_file_that_is_not_valid_leaves_the_last_one_in_force(
     assert (profiles.find(None)[0], profiles.findings()) == ("keep_all", [])
     profiles.path.unlink()
     assert profiles.find(None)[0] == "default"
+
+
+async def test_a_pipe_and_a_device_are_no_files_of_profiles(tmp_path: Path) -> None:
+    """Nobody waits for a writer, and the last valid content counts."""
+    profiles = ProfileFile(tmp_path)
+    profiles.path.write_text("default: lean")
+    assert profiles.find(None)[0] == "lean"
+    profiles.path.unlink()
+    os.mkfifo(profiles.path)
+    assert profiles.find(None)[0] == "lean"
+    assert "no ordinary file" in profiles.problem
+    profiles.path.unlink()
+    profiles.path.symlink_to("/dev/zero")
+    profiles.find(None)
+    assert "no ordinary file" in profiles.problem
+
+
+def test_threads_agree_on_the_newest_profiles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that asks while another one reads waits for it; what was read earlier never comes into force later."""
+    profiles = ProfileFile(tmp_path)
+    profiles.path.write_text("default: lean")
+    reading, go_on = threading.Event(), threading.Event()
+    read = profiles_module._read
+
+    def slow(path: Path) -> StorageProfiles:
+        content = read(path)
+        if content.default == "lean":
+            reading.set()
+            assert go_on.wait(60)
+        return content
+
+    monkeypatch.setattr(profiles_module, "_read", slow)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(profiles.find, None)
+        assert reading.wait(60)
+        profiles.path.write_text("default: keep_all")
+        second = pool.submit(profiles.find, None)
+        go_on.set()
+        assert (first.result(60)[0], second.result(60)[0]) == ("lean", "keep_all")
+    assert profiles.find(None)[0] == "keep_all"

@@ -34,6 +34,7 @@ from mosaic_contracts.backups import (
 from mosaic_contracts.launch import OUTBOX_DIR
 from mosaic_contracts.stack_files import (
     BACKED_UP,
+    CONTAINERS_STORE,
     RUNS_DIR,
     SCHEDULER_DB,
     TELEMETRY_DB,
@@ -77,7 +78,13 @@ def write_backup(home: Path, target: Path, *, with_secrets: bool, progress: Prog
     """
     if not (home / SCHEDULER_DB).is_file():
         raise NothingFound(
-            f"{home} has no data of a stack. Name the folder with MOSAIC_HOME, or start a stack with `./mosaic up`."
+            f"{home} has no data of a stack. Name the folder with MOSAIC_HOME, or start a stack with `./mosaic up`. "
+            "For a stack in containers docs/backup.md has commands that copy its volume."
+        )
+    if (home / CONTAINERS_STORE).is_dir():
+        raise BackupFailed(
+            f"{home} is the volume of a stack in containers, and no backup was made. Stop its services and copy the "
+            "volume: docs/backup.md has the commands."
         )
     try:
         with atomic_file(target, durable=True) as draft:

@@ -9,6 +9,8 @@ TELEMETRY_DB = "db/telemetry.sqlite3"
 SPARE_FILE = "db/spare"
 """File that only takes space, next to the databases. The scheduler shortens it so that deletions work on a full
 disk."""
+CONTAINERS_STORE = "db/telemetry"
+"""Folder of the telemetry store on the volume of a stack in containers: recorder and gateway see only this one."""
 RUNS_DIR = "runs"
 UPLOADS_DIR = "uploads"
 """Folder in which the gateway writes files that are being imported. The gateway empties it when it starts."""

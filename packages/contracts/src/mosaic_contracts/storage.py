@@ -1,5 +1,6 @@
 """Storage profiles: what is kept of ended runs, and for how long. `storage_reports` has what is said of it."""
 
+import math
 import re
 from typing import Annotated
 
@@ -43,7 +44,10 @@ def read_size(value: object) -> object:
     found = _SIZE.match(value)
     if found is None or found[2].upper() not in _UNITS:
         raise ValueError("write bytes, or a number with KB, MB, GB, TB, KiB, MiB, GiB or TiB")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
+    size = float(found[1]) * _UNITS[found[2].upper()]
+    if not math.isfinite(size):
+        raise ValueError("is too large")
+    return int(size)
 
 
 ByteSize = Annotated[int, BeforeValidator(read_size), Field(ge=0, le=2**60)]

@@ -5,6 +5,7 @@ runner's exit report in that folder; the engine is asked only whether the contai
 """
 
 import asyncio
+import hashlib
 import math
 import os
 import time
@@ -296,7 +297,10 @@ class DockerExecutor:
             if error.status_code != 409:
                 raise
             # Made by a scheduler that died before it could start it.
-            return self._client.containers.get(self._name(launch_spec.ref))
+            made = self._find(launch_spec.ref)
+            if made is None:
+                raise
+            return made
 
     def _create(self, ref: AttemptRef, program: "_Program") -> Container:
         folder = self._folder(ref)
@@ -321,7 +325,7 @@ class DockerExecutor:
             program.image,
             program.argv,
             entrypoint=[],
-            name=self._name(ref, program.role),
+            name=self._free_name(ref, program.role),
             labels={
                 LABEL_STACK: self._engine.stack,
                 LABEL_RUN: ref.run_id,
@@ -448,11 +452,22 @@ class DockerExecutor:
         return ended
 
     def _find(self, ref: AttemptRef, role: str = "run") -> Container | None:
+        """The container of an attempt. One of another stack, which this one is a copy of, is not ours."""
+        for name in self._names(ref, role):
+            container = self._get(name)
+            if container is not None and self._is_own(container):
+                return container
+        return None
+
+    def _get(self, name: str) -> Container | None:
         with asking_engine():
             try:
-                return self._client.containers.get(self._name(ref, role))
+                return self._client.containers.get(name)
             except NotFound:
                 return None
+
+    def _is_own(self, container: Container) -> bool:
+        return bool(container.labels.get(LABEL_STACK) == self._engine.stack)
 
     def _containers(self, role: str | None) -> list[Container]:
         labels = [f"{LABEL_STACK}={self._engine.stack}"]
@@ -472,8 +487,15 @@ class DockerExecutor:
         _remove(container)
         return int(alive)
 
-    def _name(self, ref: AttemptRef, role: str = "run") -> str:
-        return f"mosaic-{role}-{ref.run_id.lower()}-{ref.attempt}"
+    def _free_name(self, ref: AttemptRef, role: str) -> str:
+        """The usual name, or the second one where another stack's container has it."""
+        usual, second = self._names(ref, role)
+        container = self._get(usual)
+        return usual if container is None or self._is_own(container) else second
+
+    def _names(self, ref: AttemptRef, role: str = "run") -> tuple[str, str]:
+        usual = f"mosaic-{role}-{ref.run_id.lower()}-{ref.attempt}"
+        return usual, f"{usual}-{hashlib.sha256(self._engine.stack.encode()).hexdigest()[:8]}"
 
 
 def _limits(spec: RunSpec) -> dict[str, Any]:

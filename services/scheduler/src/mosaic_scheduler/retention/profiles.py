@@ -1,5 +1,8 @@
 """The file of storage profiles, read again when it changes. While it is not valid, the last valid content counts."""
 
+import os
+import stat
+import threading
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -12,7 +15,10 @@ from mosaic_contracts.storage_reports import StorageProfileList
 from mosaic_contracts.storage_words import PROFILES_FILE
 from mosaic_servicekit.logging import get_log
 
-_MAX_BYTES = 2**20
+_MAX_BYTES = 64 * 2**10
+"""Read in about a second; 20 profiles with many rules have fewer."""
+_MAX_BRACKETS = 20
+"""The parser takes seconds for thousands within each other; profiles need four."""
 _Version = tuple[int, int, int] | None
 """Inode, size and time of the last change; None: there is no file."""
 
@@ -27,9 +33,15 @@ class ProfileFile:
         self._version: _Version = None
         self._content = StorageProfiles()
         self._is_read = False
+        self._turn = threading.Lock()
+        """Threads ask, too: none may get the rules of an older file, or put them in force."""
 
     def content(self) -> StorageProfiles:
         """Profiles as they are in force. Reads the file if it has changed; blocks for the time of one small file."""
+        with self._turn:
+            return self._newest()
+
+    def _newest(self) -> StorageProfiles:
         try:
             version = _version(self.path)
             if version == self._version and self._is_read:
@@ -88,15 +100,22 @@ def _read(path: Path) -> StorageProfiles:
         OSError: it cannot be read.
         ValueError: it is no such file, with what is wrong in words.
     """
-    with path.open("rb") as file:
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would wait for a writer
+    with open(fd, "rb") as file:  # noqa: PTH123 - of the open file
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise ValueError("it is no ordinary file")
         data = file.read(_MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
         raise ValueError(f"it is larger than {_MAX_BYTES} bytes")
     try:
-        fields = YAML(typ="safe", pure=True).load(data.decode())
-        return StorageProfiles.model_validate({} if fields is None else fields)
+        text = data.decode()
     except UnicodeDecodeError as error:
         raise ValueError("it is no UTF-8 text") from error
+    if _open_brackets(text) > _MAX_BRACKETS:
+        raise ValueError(f"it has more than {_MAX_BRACKETS} brackets within each other")
+    try:
+        fields = YAML(typ="safe", pure=True).load(text)
+        return StorageProfiles.model_validate({} if fields is None else fields)
     except MarkedYAMLError as error:
         mark = error.problem_mark
         where = "" if mark is None else f"line {mark.line + 1}: "
@@ -105,6 +124,20 @@ def _read(path: Path) -> StorageProfiles:
         raise ValueError(f"it is no valid YAML ({type(error).__name__})") from error
     except ValidationError as error:
         raise ValueError(_faults(error)) from error
+    except ValueError as error:
+        raise ValueError("it has a number or a date that cannot be read") from error
+
+
+def _open_brackets(text: str) -> int:
+    """Largest number of brackets that are open at once."""
+    most = now = 0
+    for letter in text:
+        if letter in "[{":
+            now += 1
+            most = max(most, now)
+        elif letter in "]}":
+            now -= 1
+    return most
 
 
 def _faults(error: ValidationError) -> str:
