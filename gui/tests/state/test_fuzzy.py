@@ -24,9 +24,11 @@ def marked(query: str, text: str) -> str | None:
         ("new train", "Train new", "[T][r][a][i][n] [n][e][w]"),
         ("LR=0.001", "ppo lr=0.001", "ppo [l][r][=][0][.][0][0][1]"),
         ("xyz", "CartPole", None),
-        ("aaa", "banana", "b[a]n[a]n[a]"),
+        ("aaa", "banana", None),
+        ("stor", "Standup-v4 in a forest of words or so", None),
         ("cartpolev1", "CartPole-v1", "[C][a][r][t][P][o][l][e]-[v][1]"),
         ("oleart", "CartPole", None),
+        ("lr=0.001", "ppo lr=0.0025 and much more that is far behind 1", None),
         ("", "anything", "anything"),
     ],
 )

@@ -29,6 +29,7 @@ from mosaic_gui.views.main_window import (
     COMPARE,
     RUNS,
     SETTINGS,
+    STORAGE,
     SWEEPS,
     TRAIN,
     WATCH,
@@ -138,7 +139,7 @@ class Wiring(QObject):
 
         page = StoragePage(self._parts.storage)
         page.train_wanted.connect(lambda: self.window.show_page(TRAIN))
-        page.import_wanted.connect(self.files.show_menu)
+        page.import_wanted.connect(self.files.show_imports)
         page.back_up_wanted.connect(self.files.ask_backup)
         page.side.archive_wanted.connect(self._on_archive_wanted)
         return page
@@ -317,6 +318,8 @@ class Wiring(QObject):
         """The selected runs; on the page of a watched run, those whose curves are shown."""
         if self.window.page == WATCH:
             return self._runs_of(self._parts.watch.shown_ids)
+        if self.window.page == STORAGE:
+            return self._runs_of([self._parts.storage.chosen])
         return self.window.runs.selected if self.window.page == RUNS else []
 
     def _runs_of(self, run_ids: Iterable[str]) -> list[RunView]:

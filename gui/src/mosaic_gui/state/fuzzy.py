@@ -7,8 +7,9 @@ _GAP = 4
 """What each further stretch of letters costs."""
 _LENGTH = 0.05
 """What each further character of a text costs: of two matches the shorter text comes first."""
-_MOST_STRETCHES = 3
-"""Stretches of letters of one word, where they do not all begin words."""
+_WIDE, _NARROW = 4, 2
+"""How far apart the letters of a word may lie, in characters for each: where every stretch begins a word, and where
+one does not."""
 
 
 class FuzzyMatch(NamedTuple):
@@ -93,7 +94,8 @@ def _match_letters(word: str, lower: str, text: str) -> FuzzyMatch | None:
             return None
         stretches += 1
         places.append(at)
-    if loose and stretches > _MOST_STRETCHES:
+    wide = _WIDE if loose == 0 else _NARROW
+    if loose > 1 or places[-1] - places[0] > wide * len(word) + wide:
         return None
     return FuzzyMatch(_SCATTERED - _GAP * (stretches + loose), tuple(places))
 

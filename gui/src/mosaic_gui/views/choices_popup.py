@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from PyQt6.QtCore import QPoint, pyqtSignal
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
+from PyQt6.QtGui import QKeyEvent
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from mosaic_gui.views.popup import PanelPopup, open_popup
@@ -22,7 +23,7 @@ class ChoicesPopup(PanelPopup):
     ) -> None:
         """`choices`: the text of each box, by its key. `act`: label of the button."""
         super().__init__(parent)
-        self.boxes = {key: QCheckBox(text) for key, text in choices.items()}
+        self.boxes = {key: QCheckBox(text.replace("&", "&&")) for key, text in choices.items()}
         self.give = button(act, "primary", "choices.give")
         layout = QVBoxLayout(self.panel)
         layout.setContentsMargins(14, 12, 14, 14)
@@ -43,6 +44,12 @@ class ChoicesPopup(PanelPopup):
         """Open with the focus on the button."""
         open_popup(self, place)
         self.give.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent | None) -> None:
+        if event is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.give.click()
+        else:
+            super().keyPressEvent(event)
 
     def _give(self) -> None:
         ticked = {key for key, box in self.boxes.items() if box.isChecked()}

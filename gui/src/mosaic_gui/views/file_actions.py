@@ -47,8 +47,9 @@ class FileActions(QObject):
             tr("Import an archive or a file …"), self.ask_import_file, IMPORT_KEYS
         )
         self.import_folder = self._action(
-            tr("Import a folder of TensorBoard, W&B or mlflow …"), self.ask_import_folder
+            tr("Import a folder of old runs …"), self.ask_import_folder
         )
+        self.import_folder.setToolTip(tr("Runs of TensorBoard, W&B or mlflow"))
         self.archive = self._action(
             tr("Archive the selected runs …"), lambda: self.ask_archive(self._shown())
         )
@@ -59,13 +60,23 @@ class FileActions(QObject):
 
     def show_menu(self, place: QPoint) -> QMenu:
         """Open a menu of all of them."""
+        menu = self._menu()
+        menu.addSeparator()
+        menu.addActions([self.report, self.archive, self.back_up])
+        menu.popup(place)
+        return menu
+
+    def show_imports(self, place: QPoint) -> QMenu:
+        """Open a menu of the ways to import."""
+        menu = self._menu()
+        menu.popup(place)
+        return menu
+
+    def _menu(self) -> QMenu:
         menu = QMenu(self._window)
         menu.setObjectName("files.menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addActions([self.import_file, self.import_folder])
-        menu.addSeparator()
-        menu.addActions([self.report, self.archive, self.back_up])
-        menu.popup(place)
         return menu
 
     def ask_import_file(self) -> None:
