@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from PyQt6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PyQt6.QtGui import QAction, QDragEnterEvent, QDropEvent
-from PyQt6.QtTest import QTest
 from PyQt6.QtWidgets import QApplication, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.real_stack import VENVS, RealStack, absent, real_stack
@@ -99,12 +98,12 @@ def _give_file(client: DesktopClient, path: Path) -> None:
     dialog.close()
 
 
-def _choose(client: DesktopClient, *keys: str) -> None:
+def _choose(client: DesktopClient, qtbot: QtBot, *keys: str) -> None:
     """Tick boxes of the popup that is open, and press Return."""
     (popup,) = [p for p in client.window.findChildren(ChoicesPopup) if p.isVisible()]
     for key in keys:
         popup.boxes[key].setChecked(True)
-    QTest.keyClick(popup.give, Qt.Key.Key_Return)
+    qtbot.keyClick(popup.give, Qt.Key.Key_Return)
 
 
 def _result(client: DesktopClient, qtbot: QtBot) -> str:
@@ -130,7 +129,7 @@ def test_a_run_is_archived_from_its_menu_and_comes_back_by_a_drop(
     opened = _opened(client)
     client.window.runs.select_run(run_id)
     client.window.runs.archive_action.trigger()
-    _choose(client, "video")
+    _choose(client, qtbot, "video")
     target = tmp_path / "one.mosaic.zip"
     _give_file(client, target)
     seen: list[float | None] = []
@@ -193,7 +192,7 @@ def test_a_report_of_selected_runs_is_written_and_opened(
     opened = _opened(client)
     client.window.runs.select_run(run_id)
     client.window.runs.report_action.trigger()
-    _choose(client)
+    _choose(client, qtbot)
     target = tmp_path / "report.html"
     _give_file(client, target)
     assert "report.html has 1 run" in _result(client, qtbot)
@@ -223,7 +222,7 @@ def test_a_cancelled_archive_leaves_nothing(
     """Cancel ends the process, which removes what it has begun."""
     client.window.runs.select_run(run_id)
     client.window.runs.archive_action.trigger()
-    _choose(client)
+    _choose(client, qtbot)
     _give_file(client, tmp_path / "a.mosaic.zip")
     assert client.file_jobs.is_running
     _found(client, "job.cancel").click()

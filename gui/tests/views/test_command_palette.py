@@ -40,7 +40,7 @@ def client(
     made.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
     runs = [
         run(0, RunState.SUCCEEDED, spec={"parameters": {"learning_rate": 0.001}}),
-        run(1, RunState.FAILED, spec={"name": "the long one"}),
+        run(1, RunState.FAILED, name="the long one", spec={"name": "the long one"}),
     ]
     made._on_tick(made.store.take_runs(runs))
     made.launch.take_catalogue(WorkerEntries(workers=[worker()]))
