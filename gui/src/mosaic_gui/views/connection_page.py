@@ -31,6 +31,7 @@ class ConnectionPage(QWidget):
     ) -> None:
         super().__init__()
         self.setObjectName("page.connection")
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._model = model
         self._can_start = can_start
         self._picture = IconLabel("server", "neutral", 44)
@@ -68,6 +69,8 @@ class ConnectionPage(QWidget):
         # while the first try is under way nobody knows yet that there is anything to start
         is_offered = self._can_start and model.is_local and not model.shows_data
         self.start.setVisible(is_offered and not self._is_first_try)
+        if model.starting and self.start.hasFocus():
+            self.setFocus()  # a disabled button would pass the focus to the address of another stack
         self.start.setEnabled(not model.starting)
         self.start.setText(
             tr("Starting …") if model.starting else tr("Start the stack on this machine")
