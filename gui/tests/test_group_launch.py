@@ -1,7 +1,6 @@
 """A group on a real stack, by clicks: seeds in the form, one launch, a comparison, and its differences."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from PyQt6.QtCore import Qt

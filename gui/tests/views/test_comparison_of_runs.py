@@ -1,5 +1,6 @@
 """Several runs on the page Watch: title, chooser, and what they differ in."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,9 @@ from tests.specimen import run, run_id, summary
 from tests.views.test_watch_page import Shown
 
 from mosaic_contracts.states import RunState
+from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.controllers.preferences import PreferenceStore
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 
 LEFT = Qt.MouseButton.LeftButton
 RATES = (0.001, 0.01)
@@ -176,3 +180,18 @@ def test_one_run_has_no_comparison(shown: Shown) -> None:
     assert not shown.page.chooser.isVisible()
     assert shown.page.views.indexOf(shown.page.differences) < 0
     assert shown.differences.rowCount(QModelIndex()) == 0
+
+
+def test_the_run_list_opens_the_differences(tmp_path: Path) -> None:
+    """Its command `Show differences` opens the selected runs with this tab."""
+    client = DesktopClient(tmp_path / "home", PreferenceStore(None))
+    client.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
+    runs = [compared(n, RATES[n // 2]) for n in range(4)]
+    client.store.replace_runs(runs)
+    client.watch.watch(runs[0].run_id, [one.run_id for one in runs[1:]])
+    client.window.show()
+    client.navigator.show_differences([one.run_id for one in runs])
+    page = client.window.watch
+    assert page.views.currentWidget() is page.differences
+    client.window.close()
+    client.window.deleteLater()

@@ -57,7 +57,7 @@ class RunNavigator(QObject):
         """Open runs together, with what they differ in."""
         self.open_runs(run_ids)
         if self._window.page == WATCH:
-            self._window.watch.open_side("side.differences")
+            self._window.watch.show_differences()
 
     def open_play(self, run_id: str) -> None:
         """Watch a play: the environment alone, until it ends or another run is opened."""

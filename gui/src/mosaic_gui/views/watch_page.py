@@ -144,6 +144,11 @@ class WatchPage(VisibilityFrame):
             if self.tabs.isTabVisible(at):
                 self._take_wanted(self.tabs.widget(at))
 
+    def show_differences(self) -> None:
+        """Show what the compared runs differ in, where several are."""
+        if self.views.indexOf(self.differences) >= 0:
+            self.views.setCurrentWidget(self.differences)
+
     def _take_wanted(self, page: QWidget | None) -> None:
         if page is not None and page.objectName() == self._wanted_side:
             self._wanted_side = ""
