@@ -9,6 +9,8 @@ from mosaic_contracts.runs import Progress, RunSummary
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.alerts import DesktopKind, RunNews, rule_words, window_title
+from mosaic_gui.state.run_details import details
+from mosaic_gui.state.run_row import badge
 
 ALERT = RaisedAlert(alert_id=4, rule="nan", message="a_loss is NaN at step 9", raised_at=BEGAN)
 
@@ -70,3 +72,11 @@ def test_a_rule_is_explained_while_it_is_typed() -> None:
     words, is_valid = rule_words("loss<3")
     assert "m.loss" in words
     assert not is_valid
+
+
+def test_a_run_with_an_alert_is_seen_in_the_list() -> None:
+    """The badge says so while it lives; its details have rule and message also afterwards."""
+    assert badge(run(1, RunState.RUNNING, alerts=[ALERT])) == ("Alert", "warn")
+    assert badge(run(1, RunState.SUCCEEDED, alerts=[ALERT]))[0] == "Succeeded"
+    rows = dict(details(run(1, RunState.SUCCEEDED, alerts=[ALERT]), {}))
+    assert rows["Alerts"] == "nan: a_loss is NaN at step 9"

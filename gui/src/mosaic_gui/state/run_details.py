@@ -36,6 +36,7 @@ def details(run: RunView, config: Mapping[str, Any], used: Sequence[Row] = ()) -
         (tr("Episodes"), sample_words(run)),
         (tr("Tags"), ", ".join(run.tags)),
         (tr("Your note"), run.note.strip().split("\n", 1)[0]),
+        (tr("Alerts"), " · ".join(f"{one.rule}: {one.message}" for one in run.alerts)),
         (tr("What it says"), " · ".join(run.notes)),
     )
     rows += [(name, value) for name, value in reported if value]

@@ -51,6 +51,8 @@ def badge(run: RunView) -> tuple[str, str]:
     """Word and tone of the run's badge."""
     if run.unresponsive and not run.state.is_final:
         return tr("No answer"), "warn"
+    if run.alerts and run.state.has_process:
+        return tr("Alert"), "warn"
     if run.held and run.state is RunState.QUEUED:
         return tr("Held"), "neutral"
     return tr_mark(STATE_WORDS[run.state]), STATE_TONES[run.state]
