@@ -3,12 +3,15 @@
     var/venvs/worker_script/bin/python benchmarks/script_cost.py loop [--rounds N] [--steps N]
     var/venvs/worker_script/bin/python benchmarks/script_cost.py training [--rounds N] [--steps N]
 
-loop: one process steps CartPole-v1 and does nothing else; the microseconds that a step costs more, the least of the rounds.
+loop: one process steps CartPole-v1 and does nothing else. The microseconds that a step costs more, by the least of the
+rounds.
 
-training: CleanRL's installed `dqn.py` on CartPole-v1, one thread, in the environment of worker_cleanrl. In each round it runs once without the hook
-and once at each level, in an order that rotates, with the same seed and hence the same actions. CPU time of the process
-from its first reset to its end; the spool is read by this process, as the worker does. The median of a round's ratios to
-the run without the hook, with their range, and the microseconds that a step costs more. One JSON object a level.
+training: CleanRL's installed `dqn.py` on CartPole-v1, one thread, in the environment of worker_cleanrl. In each round
+it runs once without the hook and once at each level, in an order that rotates, with the same seed and hence the same
+actions. CPU time of the process from its first reset to its end; the spool is read by this process, as the worker does.
+The median of a round's ratios to the run without the hook, with their range, and the microseconds that a step costs more.
+
+One JSON object a level.
 """
 
 import argparse
