@@ -65,8 +65,9 @@ def test_rows_are_named_by_what_sets_them_apart(listed: Listed) -> None:
     assert titles == ["ppo lr=0.0001", "ppo lr=0.001"]
     listed.take(run(2, RunState.SUCCEEDED, spec={"algorithm": "dqn", "seed": 4}))
     assert listed.model.index(2, Column.RUN).data() == "ppo lr=0.001 · seed 1"
+    assert listed.model.index(2, Column.RUN).data(Role.SUBTITLE) == "CartPole-v1"
     listed.model.set_search("lr=0.001")
-    assert listed.model.index(0, Column.RUN).data() == "ppo CartPole-v1 · seed 1"
+    assert listed.model.index(0, Column.RUN).data() == "ppo · seed 1"
 
 
 def test_the_search_is_that_of_the_command_line(listed: Listed) -> None:
@@ -119,6 +120,11 @@ def test_a_group_is_one_row_with_its_progress(listed: Listed) -> None:
     again = listed.model.head_at(1)
     assert again is not None
     assert listed.model.progress(again).text == "2/4"
+    listed.model.set_search("state:failed")
+    found = listed.model.head_at(0)
+    assert found is not None
+    assert (len(found.members), listed.model.progress(found).text) == (1, "2/4")
+    listed.model.set_search("")
     listed.model.set_flat(True)
     assert len(listed.rows()) == 6
 

@@ -98,6 +98,8 @@ class RunListModel(QAbstractTableModel):
         self._absent: list[str] = []
         """Runs that fit, the newest first: those with a value to sort by, and those without."""
         self._total = 0
+        self._groups: dict[str, list[str]] = {}
+        """Runs of each group, whatever is searched."""
         self._fits: dict[str, Fit] = {}
         self._sort_values: dict[str, Any] = {}
         self._group_keys: dict[str, str] = {}
@@ -433,22 +435,22 @@ class RunListModel(QAbstractTableModel):
 
     def runs_of_group(self, group_id: str) -> list[RunView]:
         """All runs of a group, whatever is searched."""
-        runs = (self._store.runs.get(run_id) for run_id in self._ids)
-        return [r for r in runs if r is not None and r.group and r.group.group_id == group_id]
+        found = (self._store.runs.get(run_id) for run_id in self._groups.get(group_id, ()))
+        return [run for run in found if run is not None]
 
     def progress(self, head: RunHead) -> GroupProgress:
-        """How far a group is."""
-        return run_heads.group_progress(self.runs_of_head(head))
+        """How far a group is, whatever is searched."""
+        return run_heads.group_progress(self.runs_of_group(head.group_id))
 
     def about(self, head: RunHead) -> str:
         """What a head says of its runs."""
         return run_heads.about(self.runs_of_head(head))
 
     def title(self, run: RunView) -> str:
-        """The run by what sets it apart among those in sight."""
+        """The run by what sets it apart among those in sight; its environment is below."""
         known = self._titles.get(run.run_id)
         if known is None:
-            known = self._titles[run.run_id] = self._names.name(run)
+            known = self._titles[run.run_id] = self._names.name(run, environments=False)
         return known
 
     def subtitle(self, run: RunView) -> str:
@@ -550,6 +552,7 @@ class RunListModel(QAbstractTableModel):
         runs, fits, values, keys = self._store.runs, self._fits, self._sort_values, self._group_keys
         present: list[str] = []
         absent: list[str] = []
+        groups: dict[str, list[str]] = {}
         slow = here = 0
         for number, run_id in enumerate(list(self._ids)):
             run = runs.get(run_id)
@@ -560,6 +563,8 @@ class RunListModel(QAbstractTableModel):
                 slow += 1
                 fit = fits[run_id] = self._look_at(run)
             here += fit is not Fit.ELSEWHERE
+            if run.group is not None:
+                groups.setdefault(run.group.group_id, []).append(run_id)
             if fit is Fit.YES:
                 if run_id not in values:
                     slow += 1
@@ -571,6 +576,7 @@ class RunListModel(QAbstractTableModel):
                 slow = 0
                 yield
         self._present, self._absent, self._total = present, absent, here
+        self._groups = groups
 
     def _look_at(self, run: RunView) -> Fit:
         """Test a run, and count it among those that names are made of."""
@@ -612,7 +618,7 @@ class RunListModel(QAbstractTableModel):
         if added is not None:
             return added.value(run, self.figures)
         if column == Column.RUN:
-            return self._names.name(run).casefold()
+            return self._names.name(run, environments=False).casefold()
         return sort_value(run, Column(column), self.now)
 
     def _key_of(self, run: RunView) -> str:

@@ -80,12 +80,16 @@ _SHOWN_AT_FIRST = (
 """The run's name says algorithm, environment and seed where they differ."""
 _STRETCHING = {Column.RUN: 3, Column.REMAINING: 2, Column.TAGS: 1, Column.NOTE: 2}
 """Columns that share what the window has left, and their parts."""
-_SHRINKING = {Column.REMAINING: 96, Column.TAGS: 72, Column.RUN: 150}
+_SHRINKING = {Column.REMAINING: 114, Column.TAGS: 72, Column.RUN: 150}
 """Columns that give way in a narrow window, in this order, and their least widths; with less the list is scrolled
 sideways."""
 _INDENT = 18
 """Room for the arrow of a head; a run below it stands as far to the right."""
 _POINTED = (QEvent.Type.HoverEnter, QEvent.Type.HoverMove, QEvent.Type.HoverLeave)
+
+
+_ENDING = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Escape)
+"""Keys that end the writing of a name."""
 
 
 class RunListView(QTableView):
@@ -621,14 +625,21 @@ class _NameField(QLineEdit):
         self.setAccessibleName(tr("Name of the run"))
         self.setMaxLength(200)
         self._before, self._is_done = name, False
-        self.returnPressed.connect(lambda: self._finish(keeps=True))
         self.editingFinished.connect(lambda: self._finish(keeps=True))
 
     def keyPressEvent(self, event: QKeyEvent | None) -> None:
-        if event is not None and event.key() == Qt.Key.Key_Escape:
-            self._finish(keeps=False)
+        if event is not None and event.key() in _ENDING:
+            self._finish(keeps=event.key() != Qt.Key.Key_Escape)
         else:
             super().keyPressEvent(event)
+
+    def event(self, event: QEvent | None) -> bool:
+        # a key that ends it is no command: Return would open the run
+        is_asked = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride
+        if isinstance(event, QKeyEvent) and is_asked and event.key() in _ENDING:
+            event.accept()
+            return True
+        return super().event(event)
 
     def _finish(self, *, keeps: bool) -> None:
         if self._is_done:

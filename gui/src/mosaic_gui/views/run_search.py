@@ -1,6 +1,7 @@
 """The search box of the run list: completes the search language, and marks what cannot be understood."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from PyQt6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, Qt, pyqtSignal
 from PyQt6.QtGui import QColor, QInputMethodEvent, QKeyEvent, QTextCharFormat
@@ -57,13 +58,16 @@ class RunSearchBox(QLineEdit):
         self._completer.setWidget(self)
         popup = QListView()
         popup.setObjectName("runs.search.completions")
+        popup.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        popup.setTextElideMode(Qt.TextElideMode.ElideRight)
+        popup.setUniformItemSizes(True)
         self._completer.setPopup(popup)
         popup.installEventFilter(self)
         self._completer.activated[QModelIndex].connect(self._take)
-        self._settle = single_shot_timer(self, self._say_fault, SETTLED_MS)
+        self._settle = single_shot_timer(self, self._on_settled, SETTLED_MS)
         self.textChanged.connect(self._on_text)
         self.textEdited.connect(lambda _text: self._offer())
-        self.returnPressed.connect(self._say_fault)
+        self.returnPressed.connect(self._take_word)
         on_theme(self, self._mark)
 
     @property
@@ -161,12 +165,33 @@ class RunSearchBox(QLineEdit):
 
     def _on_text(self, text: str) -> None:
         self._settle.stop()
+        begun = self._begun_key(text)
+        if begun is not None:
+            # `lr` is about to become `lr>=1e-3`: nobody looks for these letters
+            self._search_without(begun.start, begun.end)
+            self._settle.start()
+            return
+        self._search(text)
+
+    def _begun_key(self, text: str) -> SearchCompletion | None:
+        """The word at the cursor, where it is the beginning of a key that is being written."""
+        place = self.cursorPosition()
+        if not self.hasFocus() or not text[:place].strip() or text[:place].endswith((" ", '"')):
+            return None
+        first = next(iter(complete_term(text, place, self._vocabulary(), 1)), None)
+        if first is None or any(sign in text[first.start : place] for sign in ":=<>"):
+            return None
+        is_begun = first.text.casefold().startswith(text[first.start : place].casefold())
+        return first if is_begun else None
+
+    def _search(self, text: str) -> None:
         try:
             self._apply(text)
         except SearchError as error:
             self._error = error
             is_being_written = self.hasFocus() and error.end >= self.cursorPosition()
             if is_being_written and not self.fault.isVisible():
+                self._search_without(error.start, error.end)
                 self._settle.start()
             else:
                 self._say_fault()
@@ -175,6 +200,24 @@ class RunSearchBox(QLineEdit):
         self.fault.setVisible(False)
         self._mark()
         self.searched.emit(text)
+
+    def _search_without(self, start: int, end: int) -> None:
+        """Search without a word that is still being written."""
+        text = self.text()
+        with suppress(SearchError):  # the rest has a mistake of its own, which is marked
+            self._apply(f"{text[:start]}{text[end:]}")
+
+    def _on_settled(self) -> None:
+        """Take the word at the cursor as it stands, unless it is being completed."""
+        if self.completions and self._error is None:
+            self._settle.start()
+            return
+        self._take_word()
+
+    def _take_word(self) -> None:
+        if self._error is None:
+            self._search(self.text())
+        self._say_fault()
 
     def _say_fault(self) -> None:
         error = self._error

@@ -176,16 +176,17 @@ class NamesInSight:
         self._differing = None
         return True
 
-    def name(self, run: NamedRun) -> str:
+    def name(self, run: NamedRun, *, environments: bool = True) -> str:
         """Name a run by what sets it apart from the others that were added.
 
         Args:
             run: one of them.
+            environments: whether the environment may be a part of the name. False: it is shown next to it.
 
         Returns:
             The name, e.g. `ppo lr=0.001 · seed 1`.
         """
-        if len(self._known) < 2:
+        if len(self._known) < 2 and environments:
             return distinct_names([run])[0]
         differing = self._differing
         if differing is None:
@@ -196,10 +197,12 @@ class NamesInSight:
             ("worker", run.spec.worker),
             ("environment", run.spec.environment),
         ):
+            if key == "environment" and not environments:
+                continue
             if key in differing.words and word not in " ".join(parts.words).split():
                 parts.words.append(word)
         _add_parameter_words(parts, differing.parameters)
-        if "seed" in differing.words:
+        if "seed" in differing.words or len(self._known) < 2:
             parts.after.append(f"seed {run.spec.seed}")
         return parts.text
 
