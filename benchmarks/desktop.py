@@ -1,6 +1,6 @@
 """The desktop client under load: frames, input, opening a long run, a long list, stop, memory.
 
-    var/venvs/tests/bin/python benchmarks/desktop.py [flood state live start open list charts sweeps memory]
+    var/venvs/tests/bin/python benchmarks/desktop.py [flood state live start open list charts sweeps storage run_list memory]
         [--platform offscreen xcb] [--seconds S] [--events N]
 
 Method: real stacks, and the program itself (its client, window, connection) in a process of its own, offscreen and in
@@ -19,6 +19,7 @@ of the flood of metrics; what the process has allocated (its anonymous pages) ov
 half by least squares, extrapolated to an hour. `charts`: four curves of
 100,000 points in follow mode in a grid of 1000x600, each seed for itself and as a group; no stack. `sweeps`: the page
 of a sweep of 10,000 trials (desktop_sweeps.py); no stack. `storage`: the page of 2,000 runs (desktop_storage.py).
+`run_list`: the list of 10,000 runs (desktop_run_list.py); no stack.
 `--seconds` is how long a flood is watched (30; memory 600). `flood open list --platform offscreen --events 1000000`
 takes some four minutes. One JSON object a line.
 """
@@ -41,7 +42,19 @@ from many_runs import MANIFEST, running
 from past_runs import add_events, add_records
 from warm_stack import VENVS, WarmStack, warm_stack
 
-PARTS = ("flood", "state", "live", "start", "open", "list", "charts", "sweeps", "storage", "memory")
+PARTS = (
+    "flood",
+    "state",
+    "live",
+    "start",
+    "open",
+    "list",
+    "charts",
+    "sweeps",
+    "storage",
+    "run_list",
+    "memory",
+)
 RUNS = 4
 RATE = 10_000.0
 MIXES = {"training": 0.1, "metrics": 1.0}
@@ -95,6 +108,9 @@ def main() -> None:
     if "storage" in options.parts:
         for platform in platforms:
             report(program("desktop_storage.py", [], platform, 120))
+    if "run_list" in options.parts:
+        for platform in platforms:
+            report(program("desktop_run_list.py", [], platform, 300))
 
 
 def measure_flood(stack: WarmStack, mix: str, platform: str, part: str, seconds: float) -> None:

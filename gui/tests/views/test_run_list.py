@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PyQt6.QtCore import QPoint, Qt
 from PyQt6.QtGui import QGuiApplication
-from PyQt6.QtTest import QSignalSpy, QTest
+from PyQt6.QtTest import QSignalSpy
 from PyQt6.QtWidgets import QApplication, QLineEdit, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 from tests.specimen import run, run_id, summary
@@ -145,7 +145,7 @@ def test_columns_are_added_pinned_moved_and_hidden(qtbot: QtBot, listed: Listed)
     bar = page.table.horizontalScrollBar()
     assert bar is not None
     bar.setValue(120)
-    assert [header.left_of(n) for n in header.pinned][0] == 0
+    assert next(header.left_of(n) for n in header.pinned) == 0
     assert header.column_at(5) == Column.STATE
     header.moveSection(header.visualIndex(added), header.count() - 1)
     assert not header.is_pinned(added)
@@ -214,7 +214,7 @@ def test_a_tag_goes_by_its_cross(qtbot: QtBot, listed: Listed) -> None:
     chips = [table.chip_at(QPoint(left + x, cell.y())) for x in range(0, 160, 4)]
     chip = next(one for one in chips if one is not None and one.tag == "ablation")
     gone = QSignalSpy(page.tag_removal_wanted)
-    QTest.mouseClick(viewport(page), LEFT, Qt.KeyboardModifier.NoModifier, chip.cross.center())
+    qtbot.mouseClick(viewport(page), LEFT, pos=chip.cross.center())
     assert gone[0] == [[run_id(2)], "ablation"]
     page.table.selectAll()
     page.tag_action.trigger()
@@ -274,7 +274,7 @@ def test_a_group_opens_by_its_arrow_and_by_keys(qtbot: QtBot, listed: Listed) ->
     """A click on the arrow, Right and Left; Left on a run goes to its group."""
     page = listed.page
     listed.take(of_group(10, 0), of_group(11, 1))
-    QTest.mouseClick(viewport(page), LEFT, Qt.KeyboardModifier.NoModifier, QPoint(8, 20))
+    qtbot.mouseClick(viewport(page), LEFT, pos=QPoint(8, 20))
     assert listed.model.rowCount() == 7
     page.table.selectRow(1)
     qtbot.keyClick(page.table, KEYS.Key_Left)
