@@ -9,7 +9,8 @@ rounds.
 training: CleanRL's installed `dqn.py` on CartPole-v1, one thread, in the environment of worker_cleanrl. In each round
 it runs once without the hook and once at each level, in an order that rotates, with the same seed and hence the same
 actions. CPU time of the process from its first reset to its end; the spool is read by this process, as the worker does.
-The median of a round's ratios to the run without the hook, with their range, and the microseconds that a step costs more.
+The median of a round's ratios to the run without the hook, with their range, and the microseconds that a step costs
+more.
 
 One JSON object a level.
 """
