@@ -23,7 +23,7 @@ OWN = {"run_id", "run_name", "kind", "reason", "t", "marks", "evaluation"}
 @pytest.fixture(scope="module")
 def elsewhere() -> Iterator[StackUnderTest]:
     """Another stack, with a data root of its own."""
-    with running_stack() as under_test:
+    with running_stack(["worker_cleanrl", "worker_spade"]) as under_test:
         yield under_test
 
 
