@@ -51,7 +51,7 @@ from mosaic_gui.views.main_window import (
 
 README = Path(__file__).parents[2] / "README.md"
 TYPED_INTO = (QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox)
-TYPED = ("F", "?", "/", "Del", "Return", "Enter")
+TYPED = ("F", "?", "/", "Del", "Backspace", "Return", "Enter")
 PLAYED = ("Space", "Left", "Right", ",", ".", "Home", "End", "J", "L", "T", "[", "]")
 """Keys without Ctrl or Alt, which are typed where text can be typed."""
 OF_A_WIDGET = ("Esc", "Alt+Down", "Ctrl+C")
@@ -77,7 +77,8 @@ def documented() -> list[str]:
     (part,) = re.findall(r"^Keys: .*?(?=^Exit codes)", text, re.MULTILINE | re.DOTALL)
     part = part.replace("Alt+1 to Alt+4", "Alt+1 Alt+2 Alt+3 Alt+4")
     part = part.replace("comma and full stop", "`,` `.`")
-    plain = r"\bF[12]?\b|\bDel\b|\bReturn\b|\?|\bSpace\b|\bLeft\b|\bRight\b|\bHome\b|\bEnd\b|\bJ\b|\bL\b|\bT\b|\bP\b"
+    words = ("F[12]?", "Del", "Backspace", "Return", "Space", "Left", "Right", "Home", "End")
+    plain = "|".join([r"\?", *(rf"\b{word}\b" for word in (*words, "J", "L", "T", "P"))])
     keys = re.findall(rf"(?:(?:Ctrl|Alt|Shift)\+)+\S+|{plain}|(?<=`)[\[\],./](?=`)", part)
     named = (key if key.endswith("+,") or key == "," else key.rstrip(",;:") for key in keys)
     # a sentence may end behind a key, and one key is a full stop
@@ -182,10 +183,10 @@ KEYS_OF_PAGE = {
         "Ctrl+Z",
         "Ctrl+Shift+Del",
     ),
-    TRAIN: ("Ctrl+Return", "Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+L"),
+    TRAIN: ("Ctrl+Return", "Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+L", "Ctrl+Shift+C"),
     TRAINED: ("Ctrl+Return",),
     COMPARE: ("Ctrl+Return",),
-    WATCH: ("F", "Ctrl+."),
+    WATCH: ("F", "Ctrl+.", "Ctrl+Z", "Backspace"),
     CHECKPOINTS: ("/", "Return"),
     STORAGE: ("Return", "P"),
     ALERTS: ("Return", "Del"),
