@@ -176,8 +176,9 @@ def test_everything(arguments: list[str]) -> Summary:
     """Check the whole checkout: types together with the tests, the quick rest at the end, so that no core is idle."""
     summary = Summary()
     components = [component for component in all_components() if component.sources]
-    quick = [(verb, partial(captured_verb, verb)) for verb in ("lint", "imports")]
-    steps = [*types_steps(components), *suites_of(components, arguments), *quick]
+    steps = [*types_steps(components), *suites_of(components, arguments)]
+    for verb in ("lint", "imports"):
+        steps.append((verb, partial(captured_verb, verb)))
     summary.steps_at_once(steps, LANES)
     return summary
 
