@@ -1,6 +1,7 @@
 """The desktop client under load: frames, input, opening a long run, a long list, stop, memory.
 
-    var/venvs/tests/bin/python benchmarks/desktop.py [flood state live start open list charts sweeps storage run_list memory]
+    var/venvs/tests/bin/python benchmarks/desktop.py
+        [flood state live start open list charts sweeps storage run_list memory]
         [--platform offscreen xcb] [--seconds S] [--events N]
 
 Method: real stacks, and the program itself (its client, window, connection) in a process of its own, offscreen and in
