@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stack_under_test import StackUnderTest, last_json, running_stack, until
+from stack_under_test import (
+    StackUnderTest,
+    last_json,
+    link_environments,
+    running_stack,
+    until,
+)
 from webhook_server import WebhookServer, webhook_server
 
 from mosaic_contracts.alerts import AlertView
@@ -237,6 +243,28 @@ def test_a_command_cannot_be_added_through_the_api(stack: StackUnderTest) -> Non
     """The token of the API is not enough to run programs."""
     with stack.client() as client, pytest.raises(Exception, match="webhook"):
         client.set_alert_target("evil", "sh -c true", consent=True)
+
+
+def test_a_disk_that_is_low_is_one_alert_of_the_stack(tmp_path: Path) -> None:
+    """It comes once, also after a restart of the scheduler, and no run has it."""
+    stack = StackUnderTest(tmp_path / "home", link_environments(tmp_path / "venvs"))
+    stack.environ["MOSAIC_DISK_LOW_BYTES"] = str(2**62)
+    try:
+        stack.start()
+        assert stack.cli("alerts", "add", "disk low").returncode == 0
+
+        def stack_alerts() -> list[AlertView]:
+            with stack.client() as client:
+                return client.alerts().alerts
+
+        until(stack_alerts, "the alert is raised", 30)
+        stack.kill_service("scheduler")
+        stack.wait_ready()
+        (alert,) = stack_alerts()
+        assert (alert.run_id, alert.cleared_at, alert.rule) == (None, None, "disk low")
+        assert "are free at" in alert.message
+    finally:
+        stack.stop()
 
 
 @pytest.mark.kill

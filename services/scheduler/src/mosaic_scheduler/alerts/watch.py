@@ -205,7 +205,12 @@ class AlertWatch:
         findings = []
         for one in active:
             state = states.get(one.key) or AlertState()
-            change = _change_of_record(one.rule, run.record, last_return)
+            if one.rule.kind is AlertKind.DISK:
+                if not run.record.state.has_process:
+                    continue  # a disk that is full before the start or after the end is not its matter
+                change: AlertChange | None = self._change_of_disks(one.rule)
+            else:
+                change = _change_of_record(one.rule, run.record, last_return)
             if change is not None and change.is_raised != state.is_raised:
                 new = state.model_copy(update={"is_raised": change.is_raised})
                 is_moment = one.rule.kind is AlertKind.STATE and run.record.state.is_final
