@@ -7,6 +7,16 @@ ENTRY = worker()
 PPO = ENTRY.description.algorithms[0]  # type: ignore[union-attr]
 
 
+def test_alert_rules_are_separated_by_semicolons() -> None:
+    """They go into the spec as a list, and come back as a line with a copy."""
+    draft = SpecDraft.of(ENTRY, PPO)
+    draft.run.texts["alerts"] = "return<50 for 50k steps; nan or inf;"
+    rules = ["return<50 for 50k steps", "nan or inf"]
+    assert draft.spec()["alerts"] == rules
+    draft.fill_from({"alerts": rules})
+    assert draft.run.texts["alerts"] == "; ".join(rules)
+
+
 def test_a_fresh_draft_is_a_valid_spec() -> None:
     """Nothing needs to be typed: the defaults make a run."""
     draft = SpecDraft.of(ENTRY, PPO)

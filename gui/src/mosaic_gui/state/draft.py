@@ -22,6 +22,10 @@ _AFTER = {"outputs": 1, "run": 2}
 """Groups that follow the algorithm's own arguments: further outputs, and what every script has."""
 
 
+_LISTS = {"tags": ",", "alerts": ";"}
+"""Fields with several texts in one line, and what separates them."""
+
+
 @dataclass(frozen=True)
 class Origin:
     """The run that a draft was copied from."""
@@ -161,8 +165,9 @@ class SpecDraft:
     def spec(self) -> dict[str, Any]:
         """The spec as it stands, of several runs the first one; only what differs from the defaults is named."""
         values: dict[str, Any] = dict(self.run.changed())
-        if isinstance(tags := values.pop("tags", None), str):
-            values["tags"] = [tag.strip() for tag in tags.split(",") if tag.strip()]
+        for name, separator in _LISTS.items():
+            if isinstance(text := values.pop(name, None), str):
+                values[name] = [one.strip() for one in text.split(separator) if one.strip()]
         spec: dict[str, Any] = {
             "worker": self.worker.manifest.id,
             "algorithm": self.algorithm.id,
@@ -194,8 +199,8 @@ class SpecDraft:
             value = spec.get(field_name)
             if field_name == "internet" and WANDB_SECRET in (spec.get("secrets") or ()):
                 value = None  # its tracker asked for that, and does so again if it is on here
-            if field_name == "tags":
-                value = ", ".join(value or ())
+            if field_name in _LISTS:
+                value = f"{_LISTS[field_name]} ".join(value or ())
             if value is not None:
                 self.run.texts[field_name] = list_text(form_field, value)
         lost = []

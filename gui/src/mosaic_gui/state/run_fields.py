@@ -74,6 +74,15 @@ _WHAT = (
         default="",
         help=mark("Tags to find it by, separated by commas."),
     ),
+    FormField(
+        "alerts",
+        mark("alerts"),
+        FieldKind.TEXT,
+        default="",
+        help=mark(
+            "Rules of this run, separated by semicolons, e.g. return<50 for 50k steps; nan or inf."
+        ),
+    ),
     FormField("note", mark("note"), FieldKind.TEXT, default="", help=mark("Your own note on it.")),
 )
 _RESOURCES = (

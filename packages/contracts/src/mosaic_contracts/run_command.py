@@ -100,8 +100,8 @@ def _field_words(name: str, value: Any) -> list[str]:
     if name in _OPTIONS:
         return [_OPTIONS[name], str(value)]
     match name:
-        case "tags" | "secrets":
-            option = "--tag" if name == "tags" else "--secret"
+        case "tags" | "secrets" | "alerts":
+            option = {"tags": "--tag", "secrets": "--secret", "alerts": "--alert"}[name]
             return [word for one in value for word in (option, str(one))]
         case "wall_time_s" if value == int(value):
             return ["--wall-time", f"{int(value)}s"]
