@@ -11,7 +11,8 @@ file is read again and compared. `import` ends when the stack has compared every
 the run; `stored` ends when the recorder has all events. The disk's rate is that of writing as many bytes as the archive
 has, with fsync, and of reading them, in the same folder and the same run. `mb_s` counts bytes of the archive,
 `lines_mb_s` bytes of the events as JSON lines. Memory is the peak resident size of the command, and of the scheduler
-and gateway of the second stack what they have more than before. One JSON object on stdout.
+and gateway of the second stack what they have more than before; `services_cpu_s` is their CPU time from the start of
+the import. One JSON object on stdout.
 """
 
 import argparse
@@ -52,6 +53,12 @@ def peak_mib(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text()
     (line,) = [line for line in status.splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) / 1024
+
+
+def cpu_s(pid: int) -> float:
+    """User and system time of a live process."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def disk_rate(folder: Path, size: int) -> dict[str, float]:
@@ -139,10 +146,15 @@ def main() -> None:
             other.wait_ready()
             pids = {name: other.service_pid(name) for name in ("scheduler", "gateway", "recorder")}
             before = {name: peak_mib(pid) for name, pid in pids.items()}
+            used = {name: cpu_s(pid) for name, pid in pids.items()}
             begun = time.monotonic()
             imported = command(other, "import", str(target))
+            imported["services_cpu_s"] = {
+                name: round(cpu_s(pid) - used[name], 2) for name, pid in pids.items()
+            }
             run = other.wait_final(run_id, within_s=3600)
             stored_s = time.monotonic() - begun
+            stored_cpu = {name: round(cpu_s(pid) - used[name], 2) for name, pid in pids.items()}
             grown = {name: round(peak_mib(pid) - before[name]) for name, pid in pids.items()}
         finally:
             other.stop()
@@ -160,7 +172,12 @@ def main() -> None:
         "disk": disk,
         "archive": archive,
         "import": imported,
-        "stored": {"s": round(stored_s, 2), "events_s": round(asked.events / stored_s)},
+        "stored": {
+            "s": round(stored_s, 2),
+            "events_s": round(asked.events / stored_s),
+            "lines_mb_s": round(lines / stored_s / 1e6, 1),
+            "services_cpu_s": stored_cpu,
+        },
         "grown_mib": grown,
     }
     print(json.dumps(figures))

@@ -1,5 +1,6 @@
 """Writes a run's metrics, configuration and hyperparameters as a TensorBoard event file, with step and wall time."""
 
+import logging
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ from mosaic_exporter.errors import ExportProblem
 from mosaic_exporter.talk import Progress
 from mosaic_exporter.unfinished import unfinished_folder
 
+logging.getLogger("tensorboardX.x2num").setLevel(logging.ERROR)
+"""It warns of each value that is not finite. TensorBoard shows them, so they are written as they are."""
 _PAGE = 1_000
 _SUFFIX = ".mosaic"
 
