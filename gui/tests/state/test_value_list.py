@@ -68,6 +68,7 @@ def test_one_number_stays_one_number(field: FormField, text: str, value: object)
         (SEED, "1,,3", "value 2 is missing"),
         (SEED, "1-3,2", "2 is there twice"),
         (SEED, "1-2000", "at most 1,000"),
+        (SEED, "1-3,x", "value 2, x: must be a number"),
         (SEED, "1-x", "must be a whole number, or several: 1-5 or 1,2,3"),
         (ARGUMENTS["gamma"], "0.9, 1.5", "value 2, 1.5: at most 1"),
         (ARGUMENTS["gamma"], "0.9, abc", "value 2, abc: must be a number"),

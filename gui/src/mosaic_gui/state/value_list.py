@@ -12,7 +12,6 @@ from mosaic_gui.state.number_entry import read_number, read_whole
 _SHOWN = 6
 """Values of a list that are named next to the field."""
 _RANGE = re.compile(r"(\d+)\s*[-\u2013]\s*(\d+)")
-_SEEDS = re.compile(r"[\d\s,;\-\u2013]*")
 _SEPARATORS = re.compile(r"[,;]")
 
 
@@ -106,8 +105,8 @@ def _parts(field: FormField, text: str) -> list[str] | None:
     if text.startswith("["):
         return _json_parts(field, text)
     if field.ranges:
-        is_listed = _SEPARATORS.search(text) or _RANGE.search(text)
-        return _SEPARATORS.split(text) if is_listed and _SEEDS.fullmatch(text) else None
+        is_listed = _SEPARATORS.search(text) or _RANGE.fullmatch(text)
+        return _SEPARATORS.split(text) if is_listed else None
     if field.kind is FieldKind.TEXT or _SEPARATORS.search(text) is None or _is_one(field, text):
         return None
     return text.split(";") if ";" in text else text.split(",")
