@@ -100,13 +100,19 @@ class ComposeStack:
 
     def destroy(self) -> None:
         """Everything of the project, its volume and its run containers."""
-        for container in self.run_containers():
+        # The services first: a scheduler would make containers that ship what a removed run left.
+        self.compose("down", "--timeout", "5")
+        for container in docker("ps", "-aq", "--filter", self._filter).split():
             docker("rm", "-f", container)
         self.compose("down", "-v", "--timeout", "5")
 
     def run_containers(self) -> list[str]:
         """Ids of containers of runs that live."""
-        return docker("ps", "-q", "--filter", f"label=mosaic.stack={self.project}_home").split()
+        return docker("ps", "-q", "--filter", self._filter).split()
+
+    @property
+    def _filter(self) -> str:
+        return f"label=mosaic.stack={self.project}_home"
 
     def container(self, service: str) -> str:
         """Id of a service's container."""
