@@ -139,7 +139,7 @@ def test_an_export_has_every_point(model: WatchModel, store: Store) -> None:
     """A table holds what was measured, not what is drawn."""
     store.apply(metrics(10, "m", np.arange(5_000.0).tolist()))
     assert len(model.drawn("m", 0, 1e9, 100)[0].raw.x) < 400
-    assert [row[3] for row in model.table("m")] == list(range(5_000))
+    assert [value for _, _, value in model.points_table("m").runs[0].points] == list(range(5_000))
 
 
 def test_it_emits_only_changes_of_its_run(model: WatchModel) -> None:

@@ -1,9 +1,8 @@
 from itertools import product
-from pathlib import Path
 
 import pytest
 from PyQt6.QtCore import QPoint, QPointF, Qt
-from PyQt6.QtGui import QColor, QImage, QTextCursor, QTextDocumentFragment, QWheelEvent
+from PyQt6.QtGui import QColor, QTextCursor, QTextDocumentFragment, QWheelEvent
 from PyQt6.QtTest import QSignalSpy
 from PyQt6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
@@ -13,7 +12,6 @@ from mosaic_contracts.runs import EpisodeRow, RunEnd
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_gui.plots.chart import Chart
 from mosaic_gui.plots.curve_items import SMOOTH_WIDTH
-from mosaic_gui.plots.export import write_chart
 from mosaic_gui.plots.readout import distinct
 from mosaic_gui.state.curves import EPISODE_RETURN
 from mosaic_gui.state.store import Changes, Store
@@ -369,31 +367,6 @@ def test_numbers_stand_above_the_charts(shown: Shown) -> None:
     assert seen["Left"] == "1:30"
     assert seen["Steps/s"] == "322"
     assert (seen["Last return"], seen["Best"]) == ("12.5", "99")
-
-
-def test_a_chart_can_be_saved(shown: Shown, tmp_path: Path) -> None:
-    """PNG and SVG are pictures of it, CSV has its points."""
-    shown.watch()
-    shown.model.consume(shown.store.apply(episodes(1, [1.0, 5.0])))
-    chart = shown.page.charts.charts[0]
-    for kind in ("png", "svg", "csv"):
-        write_chart(chart, shown.model, chart.name, kind, tmp_path / f"a.{kind}")
-    assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
-    picture = QImage(str(tmp_path / "a.png"))
-    assert picture.width() == 3 * chart.width()
-    assert picture.height() > 3 * chart.height()
-    drawing = (tmp_path / "a.svg").read_text()
-    assert "<svg" in drawing
-    assert "ppo CartPole-v1 · seed 1" in drawing
-    assert chart._more.isVisible()
-    with pytest.raises(OSError, match="No such file"):
-        write_chart(chart, shown.model, chart.name, "png", tmp_path / "nowhere" / "a.png")
-    rows = (tmp_path / "a.csv").read_text().splitlines()
-    assert rows == [
-        "run,step,seconds,episode/return",
-        "ppo CartPole-v1 · seed 1,10.0,101.0,1.0",
-        "ppo CartPole-v1 · seed 1,20.0,102.0,5.0",
-    ]
 
 
 def test_output_is_followed_searched_and_bounded(qtbot: QtBot, shown: Shown) -> None:

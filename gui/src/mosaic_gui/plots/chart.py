@@ -1,7 +1,6 @@
 """One metric over time: a heading with the newest value, and the curves of all runs that are shown."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
@@ -11,18 +10,19 @@ from PyQt6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout
 
 from mosaic_gui.plots import chart_keys
 from mosaic_gui.plots.axis import CountAxis, ValueAxis
+from mosaic_gui.plots.axis_words import AXIS_TITLES
 from mosaic_gui.plots.chart_grip import ChartGrip
 from mosaic_gui.plots.chart_heading import ChartHeading
 from mosaic_gui.plots.chart_keys import ChartKey
 from mosaic_gui.plots.chart_menu import ChartMenu
 from mosaic_gui.plots.curve_items import SMOOTH_WIDTH, CurveItems, series_colour
-from mosaic_gui.plots.export import export_chart
+from mosaic_gui.plots.export import Y_MARGIN, export_chart
 from mosaic_gui.plots.marks import GapMarks, LonePoints
 from mosaic_gui.plots.readout import Readout
 from mosaic_gui.plots.zoom_box import ZoomBox
 from mosaic_gui.state import wording
 from mosaic_gui.state.chart_page import ValueFit
-from mosaic_gui.state.language import mark, tr, tr_mark
+from mosaic_gui.state.language import tr, tr_mark
 from mosaic_gui.state.settings import XAxis
 from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.theme.current import on_theme
@@ -30,8 +30,6 @@ from mosaic_gui.viewmodels.curves import CurveModel, Drawn
 
 LEAST_BUCKETS = 120
 TINY = 1e-300
-Y_MARGIN = 0.08
-"""Free space above and below the values, as a share of their height."""
 GRID = 0.6
 """Opacity of the lines across a chart, in the colour of other lines."""
 BENEATH = -1000
@@ -39,12 +37,6 @@ BENEATH = -1000
 WIDE_UP_TO_PX = 8_000.0
 """Length of all means of a chart, in pixels, up to which they are wider than 1. What a wide line costs grows with its
 length: measured, 800 points of pure noise on 400x250 are 66,000 px and take 260 ms, 1.7 ms with a width of 1."""
-_AXIS_WORDS = {
-    XAxis.STEP: mark("environment steps"),
-    XAxis.EPISODE: mark("episodes"),
-    XAxis.RELATIVE: mark("seconds since the first point"),
-    XAxis.WALL: mark("time"),
-}
 
 
 class Chart(QFrame):
@@ -81,24 +73,12 @@ class Chart(QFrame):
         layout.setSpacing(2)
         self.menu = self._make_menu()
         self.heading = ChartHeading(name, self.menu)
-        self._more = self.heading.more
         layout.addWidget(self.heading, 0, Qt.AlignmentFlag.AlignTop)
         self._body = layout
         self.grip = ChartGrip(self)
         self.heading.opened.connect(lambda: model.view.enlarge(name))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         on_theme(self, self._colour_again)
-
-    def render(self, *args: Any, **kwargs: Any) -> None:
-        """As a picture for elsewhere: without the menu's button and the line under the pointer."""
-        was_hidden = self._more.isHidden()
-        self._more.hide()
-        self.grip.hide()
-        if self._is_made:
-            self._on_left()
-        super().render(*args, **kwargs)
-        self._more.setHidden(was_hidden)
-        self.grip.setVisible(not self._model.view.alone)
 
     def keyPressEvent(self, event: QKeyEvent | None) -> None:
         """Do with keys what the mouse does: zoom, pan, one chart alone, order and height."""
@@ -232,7 +212,7 @@ class Chart(QFrame):
             axis = self._item.getAxis(side)
             axis.setStyle(tickLength=0, tickFont=ui_font(11), tickTextOffset=6)
             axis.setZValue(BENEATH)
-        self._item.getAxis("bottom").setToolTip(tr_mark(_AXIS_WORDS[self._model.axis]))
+        self._item.getAxis("bottom").setToolTip(tr_mark(AXIS_TITLES[self._model.axis]))
         self._cross = pg.InfiniteLine(angle=90)
         self._cross.setVisible(False)
         self._item.addItem(self._cross, ignoreBounds=True)

@@ -1,25 +1,25 @@
-"""A chart as a file: a picture with the names of its curves, or its points."""
+"""A chart as a file: a figure for a paper, or its points."""
 
 import csv
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable
 from pathlib import Path
 
-from PyQt6.QtCore import QPoint, QRectF, QSize, QStandardPaths, Qt
-from PyQt6.QtGui import QColor, QImage, QPainter
+from PyQt6.QtCore import QMarginsF, QRectF, QSize, QSizeF, QStandardPaths
+from PyQt6.QtGui import QImage, QPageSize, QPainter, QPdfWriter
 from PyQt6.QtSvg import QSvgGenerator
 from PyQt6.QtWidgets import QFileDialog, QWidget
 
-from mosaic_gui.plots.curve_items import series_colour
-from mosaic_gui.state.language import tr
-from mosaic_gui.theme.apply import current, ui_font
+from mosaic_gui.plots.axis_words import AXIS_TITLES
+from mosaic_gui.plots.paper_figure import BUCKETS, Figure
+from mosaic_gui.state.language import tr, tr_mark
 from mosaic_gui.viewmodels.curves import CurveModel
 
-EXPORTS = ("png", "svg", "csv")
-SCALE = 3
-"""Scale of a PNG, for paper and slides."""
-_LINE, _MARGIN = 20, 14
-Names = Sequence[tuple[str, str]]
-"""What a picture shows, and in which colour."""
+EXPORTS = ("pdf", "svg", "png", "csv")
+DPI, PT_PER_INCH = 300, 72
+"""Resolution of a PNG and of the numbers in a PDF."""
+Y_MARGIN = 0.08
+"""Free space above and below the values, as a share of their height."""
 
 
 def export_chart(
@@ -37,7 +37,7 @@ def export_chart(
 
     def save(path: str) -> None:
         try:
-            write_chart(chart, model, name, kind, Path(path))
+            write_chart(model, name, kind, Path(path))
         except OSError as error:
             why = error.strerror or str(error)
             say(tr("{file} cannot be written: {why}", file=path, why=why))
@@ -49,52 +49,103 @@ def export_chart(
     dialog.open()
 
 
-def write_chart(chart: QWidget, model: CurveModel, name: str, kind: str, path: Path) -> None:
-    """Write a chart. CSV holds every point, not only those that are drawn.
+def write_chart(model: CurveModel, name: str, kind: str, path: Path) -> None:
+    """Write a chart. A figure shows what the chart shows; CSV has every point, also those that are not drawn.
 
     Raises:
         OSError: the file cannot be written.
     """
     if kind == "csv":
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(("run", "step", "seconds", name))
-            writer.writerows(model.table(name))
+        _write_table(model, name, path)
         return
-    path.touch()  # Qt would say nothing of a place where nothing can be written
-    names = [
-        (model.group_label(group), series_colour(colour))
-        for colour, group in enumerate(model.groups)
-    ]
-    size = QSize(chart.width(), chart.height() + _LINE * len(names) + _MARGIN)
-    if kind == "png":
-        image = QImage(size * SCALE, QImage.Format.Format_RGB32)
-        image.setDevicePixelRatio(SCALE)
-        _draw(QPainter(image), chart, size, names)
-        if not image.save(str(path), "PNG"):
-            raise OSError(tr("the picture could not be written"))
-    else:
-        # Qt's own: pyqtgraph's exporter stumbles over curves without points
-        generator = QSvgGenerator()
-        generator.setFileName(str(path))
-        generator.setSize(size)
-        generator.setViewBox(QRectF(0, 0, size.width(), size.height()))
-        _draw(QPainter(generator), chart, size, names)
+    figure = figure_of(model, name)
+    if figure is None:
+        raise OSError(tr("the chart has no points yet"))
+    path.touch()  # Qt reports no error for a place where nothing can be written
+    writers = {"pdf": _write_pdf, "svg": _write_svg, "png": _write_png}
+    writers[kind](figure, path)
 
 
-def _draw(painter: QPainter, chart: QWidget, size: QSize, names: Names) -> None:
-    """Draw the chart without buttons, with a legend below."""
-    tokens = current()
-    painter.fillRect(QRectF(0, 0, size.width(), size.height()), QColor(tokens.surface))
-    chart.render(painter, QPoint(0, 0))
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setFont(ui_font(12))
-    for n, (name, colour) in enumerate(names):
-        middle = chart.height() + _LINE * n + _LINE / 2
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(colour))
-        painter.drawEllipse(QRectF(_MARGIN, middle - 4, 8, 8))
-        painter.setPen(QColor(tokens.muted))
-        place = QRectF(_MARGIN + 16, middle - _LINE / 2, size.width() - _MARGIN - 20, _LINE)
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, name)
+def figure_of(model: CurveModel, name: str) -> Figure | None:
+    """The figure of a chart with the stretch and the limits that are on the screen; None without points."""
+    span = model.span
+    if span is None or model.extent(name) is None:
+        return None
+    drawn = model.drawn(name, *span, BUCKETS)
+    limits = model.value_limits(name, drawn, *span)
+    if limits is None:
+        return None
+    margin = Y_MARGIN * (limits[1] - limits[0])
+    names = [(label, n) for label, n in model.legend if model.groups[n][0] not in model.view.hidden]
+    return Figure(
+        drawn=drawn,
+        names=names,
+        x_span=span,
+        y_span=(limits[0] - margin, limits[1] + margin),
+        axis=model.axis,
+        x_title=tr_mark(AXIS_TITLES[model.axis]),
+        y_title=name,
+        log_scale=model.log_scale,
+    )
+
+
+def _write_table(model: CurveModel, name: str, path: Path) -> None:
+    """Write a row for each point, with the full id of its run and the parameters that the run was given."""
+    table = model.points_table(name)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        facts = ("run_id", "run", "worker", "algorithm", "environment", "seed")
+        writer.writerow((*facts, *table.parameters, "step", "seconds", name))
+        for run in table.runs:
+            given = [_cell(run.parameters.get(key)) for key in table.parameters]
+            head = (run.run_id, run.name, run.worker, run.algorithm, run.environment, run.seed)
+            writer.writerows((*head, *given, *point) for point in run.points)
+
+
+def _cell(value: object) -> object:
+    """A parameter in a cell: nothing where the run has none of this name, and JSON for lists and tables."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str | int | float) else json.dumps(value)
+
+
+def _write_pdf(figure: Figure, path: Path) -> None:
+    writer = QPdfWriter(str(path))
+    writer.setResolution(DPI)
+    writer.setPageSize(QPageSize(figure.size, QPageSize.Unit.Point))
+    writer.setPageMargins(QMarginsF(0, 0, 0, 0))
+    writer.setTitle(figure.y_title)
+    painter = QPainter(writer)
+    painter.scale(DPI / PT_PER_INCH, DPI / PT_PER_INCH)
+    figure.paint(painter)
     painter.end()
+
+
+def _write_svg(figure: Figure, path: Path) -> None:
+    # Qt's own: pyqtgraph's exporter fails for curves without points
+    generator = QSvgGenerator()
+    generator.setFileName(str(path))
+    generator.setResolution(PT_PER_INCH)
+    generator.setSize(_whole(figure.size))
+    generator.setViewBox(QRectF(0, 0, figure.size.width(), figure.size.height()))
+    generator.setTitle(figure.y_title)
+    painter = QPainter(generator)
+    figure.paint(painter)
+    painter.end()
+
+
+def _write_png(figure: Figure, path: Path) -> None:
+    scale = DPI / PT_PER_INCH
+    image = QImage(_whole(figure.size * scale), QImage.Format.Format_RGB32)
+    image.setDotsPerMeterX(round(DPI / 0.0254))
+    image.setDotsPerMeterY(round(DPI / 0.0254))
+    painter = QPainter(image)
+    painter.scale(scale, scale)
+    figure.paint(painter)
+    painter.end()
+    if not image.save(str(path), "PNG"):
+        raise OSError(tr("the picture could not be written"))
+
+
+def _whole(size: QSizeF) -> QSize:
+    return QSize(round(size.width()), round(size.height()))

@@ -17,6 +17,7 @@ from mosaic_contracts.run_names import distinct_names
 from mosaic_contracts.runs import RunView
 from mosaic_gui.state.chart_page import AxisChoice, ValueFit
 from mosaic_gui.state.language import tr, tr_n
+from mosaic_gui.state.points_table import PointsTable, run_points
 from mosaic_gui.state.settings import MOST_SMOOTHING, XAxis
 from mosaic_gui.state.store import Followed, Store
 from mosaic_gui.state.x_zoom import Span
@@ -312,15 +313,19 @@ class CurveModel(QObject):
         """First run of the group that a run is drawn with."""
         return next((group[0] for group in self.groups if run_id in group), run_id)
 
-    def table(self, name: str) -> list[tuple[str, float, float, float]]:
-        """Every point of a chart: run, step, seconds since the epoch, value. For export."""
-        rows = []
+    def points_table(self, name: str) -> PointsTable:
+        """Every point of a chart, with the runs that they belong to. For export."""
+        runs = []
         for run_id, followed in self._followed():
             series = followed.curves.series.get(name)
-            if series is not None:
-                columns = (series.steps.tolist(), series.t.tolist(), series.values.tolist())
-                rows += [(self.label(run_id), *row) for row in zip(*columns, strict=True)]
-        return rows
+            if series is None or self._group_of(run_id) in self.view.hidden:
+                continue
+            columns = (series.steps.tolist(), series.t.tolist(), series.values.tolist())
+            points = list(zip(*columns, strict=True))
+            runs.append(
+                run_points(run_id, self.label(run_id), self._store.runs.get(run_id), points)
+            )
+        return PointsTable(runs)
 
     def label(self, run_id: str) -> str:
         """A run's name in a legend: what sets it apart from the others, or its id."""
