@@ -11,7 +11,7 @@ from tests.specimen import episodes, metrics, run, run_id, summary
 from mosaic_contracts.runs import EpisodeRow, RunEnd
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_gui.plots.chart import Chart
-from mosaic_gui.plots.curve_items import SMOOTH_WIDTH
+from mosaic_gui.plots.curve_pens import SMOOTH_WIDTH
 from mosaic_gui.plots.readout import distinct
 from mosaic_gui.state.curves import EPISODE_RETURN
 from mosaic_gui.state.store import Changes, Store
@@ -228,8 +228,8 @@ def test_nan_is_a_gap_with_a_mark(shown: Shown) -> None:
     batch = metrics(1, "losses/a", [1.0, float("nan"), 3.0])
     shown.model.consume(shown.store.apply(batch))
     chart = shown.page.charts.charts[0]
-    curve = chart._curves[0]
-    assert curve.raw.getData()[1].tolist() == [1.0, 3.0]
+    chart.redraw()
+    assert chart._layer.strokes[0].line.y.tolist() == [1.0, 3.0]
     assert len(chart._gaps.item.data) == 1
 
 
@@ -244,12 +244,12 @@ def test_no_line_is_drawn_in_a_costly_way(shown: Shown) -> None:
         model.consume(shown.store.apply(episodes(1 + 2_000 * n, values)))
         chart = shown.page.charts.charts[0]
         chart.redraw()
-        curve = chart._curves[0]
-        pens = [item.opts["pen"] for item in (curve.raw, curve.smooth)]
+        pens = [stroke.pen for stroke in chart._layer.strokes]
+        assert len(pens) == (2 if smoothing else 1)
         assert all(pen.color().alpha() == 255 for pen in pens)
-        assert curve.raw.opts["pen"].widthF() == 1.0
+        assert pens[0].widthF() == 1.0
         if smoothing:
-            assert curve.smooth.opts["pen"].widthF() == (1.0 if rough else SMOOTH_WIDTH)
+            assert pens[1].widthF() == (1.0 if rough else SMOOTH_WIDTH)
 
 
 def test_stop_is_seen_at_once(qtbot: QtBot, shown: Shown) -> None:

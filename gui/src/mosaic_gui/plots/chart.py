@@ -1,10 +1,10 @@
 """One metric over time: a heading with the newest value, and the curves of all runs that are shown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyqtgraph as pg
-from PyQt6.QtCore import QPointF, Qt, pyqtSignal
+from PyQt6.QtCore import QPointF, QRectF, QSize, Qt, pyqtSignal
 from PyQt6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PyQt6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout
 
@@ -15,7 +15,8 @@ from mosaic_gui.plots.chart_grip import ChartGrip
 from mosaic_gui.plots.chart_heading import ChartHeading
 from mosaic_gui.plots.chart_keys import ChartKey
 from mosaic_gui.plots.chart_menu import ChartMenu
-from mosaic_gui.plots.curve_items import SMOOTH_WIDTH, CurveItems, series_colour
+from mosaic_gui.plots.curve_layer import CurveLayer
+from mosaic_gui.plots.curve_pens import SMOOTH_WIDTH, series_colour
 from mosaic_gui.plots.export import Y_MARGIN, export_chart
 from mosaic_gui.plots.marks import GapMarks, LonePoints
 from mosaic_gui.plots.readout import Readout
@@ -29,7 +30,8 @@ from mosaic_gui.theme.current import on_theme
 from mosaic_gui.viewmodels.curves import CurveModel, Drawn
 
 LEAST_BUCKETS = 120
-TINY = 1e-300
+BEYOND = 0.5
+"""Share of the visible stretch that is drawn on either side of it, for an axis that is moved."""
 GRID = 0.6
 """Opacity of the lines across a chart, in the colour of other lines."""
 BENEATH = -1000
@@ -63,8 +65,6 @@ class Chart(QFrame):
         self.name = name
         self.key = chart_key(model, name)
         self._model = model
-        self._curves: list[CurveItems] = []
-        self._drawing = False
         self._is_made = False
         # the grid gives all charts of a row the same width, whatever their names and values are
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -121,7 +121,7 @@ class Chart(QFrame):
     @property
     def curve_count(self) -> int:
         """Curves with points in it."""
-        return sum(curve.has_points for curve in self._curves)
+        return self._layer.curve_count if self._is_made else 0
 
     @property
     def plot(self) -> pg.PlotItem:
@@ -131,24 +131,45 @@ class Chart(QFrame):
 
     def redraw(self) -> None:
         """Draw the visible part of the curves."""
+        for _ in self.drawing():
+            pass
+
+    def drawing(self) -> Iterator[None]:
+        """Draw the visible part of the curves in short steps; the picture before stays until the new one is whole."""
         extent = self._model.extent(self.name)
-        if extent is None or self._drawing:
+        if extent is None:
             return
         self._make()
-        self._drawing = True
         low, high = self._model.span or extent
         self._item.setXRange(low, high, padding=0)
-        buckets = max(LEAST_BUCKETS, int(self._plot.width()))
-        drawn = self._model.drawn(self.name, low, high, buckets)
-        if (limits := self._model.value_limits(self.name, drawn, low, high)) is not None:
-            typed = self._model.view.page.axis_of(self.name).fit is ValueFit.LIMITS
-            self._item.setYRange(*limits, padding=0 if typed else Y_MARGIN)
-        self._show(drawn)
-        floor, top = self._item.viewRange()[1]
+        beyond = 0.0 if self._model.following else BEYOND * (high - low)
+        first, last = low - beyond, high + beyond
+        share = (last - first) / (high - low)
+        width = round(max(LEAST_BUCKETS, self._box.width()) * share)
+        drawn: list[Drawn] = []
+        for group in self._model.drawn_groups(self.name, first, last, width):
+            drawn += group
+            yield
+        floor, top = self._limits(drawn, low, high)
+        place = QRectF(first, floor, last - first, top - floor)
+        size = QSize(width, max(1, round(self._box.height())))
+        thick = SMOOTH_WIDTH if _length_px(drawn, place, size) <= WIDE_UP_TO_PX else 1.0
+        yield from self._layer.painting(drawn, place, size, thick, self._plot)
+        self._item.setYRange(floor, top, padding=0)
         self._gaps.show(drawn, floor + 0.03 * (top - floor))
         self._dots.show_points(drawn)
         self._say_last(drawn)
-        self._drawing = False
+
+    def _limits(self, drawn: Sequence[Drawn], low: float, high: float) -> tuple[float, float]:
+        """Ends of the vertical axis, with a margin unless they were typed."""
+        limits = self._model.value_limits(self.name, drawn, low, high)
+        if limits is None:
+            floor, top = self._item.viewRange()[1]
+            return float(floor), float(top)
+        if self._model.view.page.axis_of(self.name).fit is ValueFit.LIMITS:
+            return limits
+        margin = Y_MARGIN * (limits[1] - limits[0])
+        return limits[0] - margin, limits[1] + margin
 
     def _make(self) -> None:
         if self._is_made:
@@ -163,6 +184,7 @@ class Chart(QFrame):
         )
         self._plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it takes no keys; its menu does
         self._item = self._plot.getPlotItem()
+        self._layer = CurveLayer(self._item)
         self._gaps = GapMarks(self._item)
         self._dots = LonePoints(self._item)
         self.readout = Readout(self._plot)
@@ -173,24 +195,6 @@ class Chart(QFrame):
         self._connect()
         # its width is known before the layout's turn, or it would be drawn twice
         self._body.activate()
-
-    def _show(self, drawn: Sequence[Drawn]) -> None:
-        while len(self._curves) < len(drawn):
-            self._curves.append(CurveItems(self._item))
-        width = SMOOTH_WIDTH if self._length_px(drawn) <= WIDE_UP_TO_PX else 1.0
-        for n, curve in enumerate(self._curves):
-            if n < len(drawn):
-                curve.show(drawn[n], width)
-            else:
-                curve.clear()
-
-    def _length_px(self, drawn: Sequence[Drawn]) -> float:
-        """Length of all mean lines in pixels."""
-        view = self._item.getViewBox()
-        per_y = view.height() / max(float(np.ptp(view.viewRange()[1])), TINY)
-        means = [one.smooth for one in drawn if one.smooth is not None]
-        climbs = sum(float(np.abs(np.diff(mean.y)).sum()) for mean in means)
-        return float(per_y * climbs + len(means) * view.width())
 
     def _make_menu(self) -> ChartMenu:
         menu = ChartMenu(self, self._model, self.name)
@@ -302,3 +306,11 @@ def _place_text(axis: XAxis, x: float, *, is_sample: bool) -> str:
         case XAxis.RELATIVE:
             return wording.duration(x)
     return wording.clock(x)
+
+
+def _length_px(drawn: Sequence[Drawn], place: QRectF, size: QSize) -> float:
+    """Length of all smoothed lines in pixels."""
+    up = size.height() / place.height()
+    lines = [one.smooth for one in drawn if one.smooth is not None]
+    climbs = sum(float(np.abs(np.diff(line.y)).sum()) for line in lines)
+    return up * climbs + len(lines) * size.width()

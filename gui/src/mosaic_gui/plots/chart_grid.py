@@ -1,6 +1,6 @@
 """The charts of a page: in sections, side by side, or one of them alone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
@@ -128,11 +128,14 @@ class ChartGrid(QScrollArea):
             self.charts[0].redraw()
         self.redraw_in_turn()
 
-    def _drawing(self, chart: Chart) -> Callable[[], None]:
-        def draw() -> None:
+    def _drawing(self, chart: Chart) -> Callable[[], Iterator[None]]:
+        def draw() -> Iterator[None]:
             # what is scrolled out of sight is drawn when it comes into it
             if chart in self.charts and not chart.visibleRegion().isEmpty():
-                chart.redraw()
+                for _ in chart.drawing():
+                    yield
+                    if chart not in self.charts:
+                        return
 
         return draw
 

@@ -8,7 +8,7 @@ import pyqtgraph as pg
 from PyQt6.QtCore import QRectF, Qt
 from PyQt6.QtGui import QColor, QPainter, QPen, QPolygonF
 
-from mosaic_gui.plots.curve_items import line_colour, raw_colour
+from mosaic_gui.plots.curve_pens import line_colour, raw_colour
 from mosaic_gui.state.chart_line import ChartLine, Floats, spread_marks
 from mosaic_gui.theme.apply import current
 from mosaic_gui.viewmodels.curves import Drawn

@@ -7,7 +7,7 @@ import numpy as np
 from PyQt6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PyQt6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
-from mosaic_gui.plots.curve_items import dash_of
+from mosaic_gui.plots.curve_pens import dash_of
 from mosaic_gui.state.chart_line import ChartLine, Floats
 from mosaic_gui.state.clipping import clipped
 from mosaic_gui.state.settings import XAxis
@@ -66,7 +66,9 @@ class Figure:
         )
         x_ticks = place_ticks(self.axis, *self.x_span, max(2, int(plot.width() * _TICKS_A_PT)))
         self._axes(painter, plot, x_ticks, y_ticks)
-        for one in sorted(self.drawn, key=lambda one: one.smooth is not None and not one.is_older):
+        # of a group a paper shows mean and band, not each seed
+        drawn = [one for one in self.drawn if not one.is_faint]
+        for one in sorted(drawn, key=lambda one: one.smooth is not None and not one.is_older):
             self._curve(painter, plot, one)
         self._titles(painter, plot)
         self._legend(painter)

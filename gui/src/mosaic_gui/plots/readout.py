@@ -6,7 +6,7 @@ from html import escape
 from PyQt6.QtCore import QPoint, Qt
 from PyQt6.QtWidgets import QLabel, QWidget
 
-from mosaic_gui.plots.curve_items import series_colour
+from mosaic_gui.plots.curve_pens import series_colour
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.current import current, on_theme

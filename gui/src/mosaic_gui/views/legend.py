@@ -16,7 +16,7 @@ from PyQt6.QtGui import (
 from PyQt6.QtWidgets import QFrame, QMenu, QPushButton, QScrollArea, QWidget
 
 from mosaic_gui.discard import discard
-from mosaic_gui.plots.curve_items import dash_of, series_colour
+from mosaic_gui.plots.curve_pens import dash_of, series_colour
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.current import current, on_theme
 from mosaic_gui.viewmodels.curves import CurveModel
