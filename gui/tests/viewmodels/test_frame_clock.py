@@ -1,3 +1,5 @@
+import time
+from collections.abc import Iterator
 from functools import partial
 
 from PyQt6.QtCore import QTimer
@@ -5,7 +7,7 @@ from PyQt6.QtTest import QSignalSpy
 from pytestqt.qtbot import QtBot
 
 from mosaic_gui.state.store import Changes
-from mosaic_gui.viewmodels.frame_clock import TICK_MS, DrawQueue, FrameClock
+from mosaic_gui.viewmodels.frame_clock import SLICE_S, TICK_MS, DrawQueue, FrameClock
 
 
 def test_a_burst_is_two_ticks(qtbot: QtBot) -> None:
@@ -51,3 +53,42 @@ def test_costly_drawings_take_turns(qtbot: QtBot) -> None:
     queue.ask("c", lambda: reported.append("c"))
     qtbot.waitUntil(lambda: "c" in reported)
     queue.stop()
+
+
+def test_a_drawing_in_steps_leaves_turns_to_the_user(qtbot: QtBot) -> None:
+    """What takes long is drawn in several turns, in which timers and input have their place."""
+    queue, done, turns = DrawQueue(), [], []
+
+    def draw() -> Iterator[None]:
+        for n in range(6):
+            end = time.perf_counter() + SLICE_S
+            while time.perf_counter() < end:
+                pass  # a step that takes as long as a turn has
+            done.append(n)
+            yield
+
+    other = QTimer()
+    other.timeout.connect(lambda: turns.append(len(done)))
+    other.start(0)
+    queue.ask("a", draw)
+    qtbot.waitUntil(lambda: not queue.is_busy)
+    assert done == list(range(6))
+    assert len({n for n in turns if 0 < n < 6}) >= 3
+
+
+def test_a_stopped_queue_forgets_the_drawing_that_it_began(qtbot: QtBot) -> None:
+    """A page that is hidden draws nothing more."""
+    queue, done = DrawQueue(), []
+
+    def draw() -> Iterator[None]:
+        for n in range(1_000):
+            end = time.perf_counter() + SLICE_S
+            while time.perf_counter() < end:
+                pass
+            done.append(n)
+            yield
+
+    queue.ask("a", draw)
+    qtbot.waitUntil(lambda: len(done) > 1)
+    queue.stop()
+    assert not queue.is_busy

@@ -9,7 +9,7 @@ from PyQt6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PyQt6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout
 
 from mosaic_gui.plots import chart_keys
-from mosaic_gui.plots.axis import CountAxis, ValueAxis
+from mosaic_gui.plots.axis import PlaceAxis, ValueAxis
 from mosaic_gui.plots.axis_words import AXIS_TITLES
 from mosaic_gui.plots.chart_grip import ChartGrip
 from mosaic_gui.plots.chart_heading import ChartHeading
@@ -30,7 +30,7 @@ from mosaic_gui.theme.current import on_theme
 from mosaic_gui.viewmodels.curves import CurveModel, Drawn
 
 LEAST_BUCKETS = 120
-BEYOND = 0.5
+BEYOND = 0.25
 """Share of the visible stretch that is drawn on either side of it, for an axis that is moved."""
 GRID = 0.6
 """Opacity of the lines across a chart, in the colour of other lines."""
@@ -180,7 +180,7 @@ class Chart(QFrame):
         self._plot = pg.PlotWidget(
             viewBox=self._box,
             enableMenu=False,  # nobody opens it, and it is half of what a plot takes to make
-            axisItems={"left": self._value_axis, "bottom": _bottom_axis(self._model.axis)},
+            axisItems={"left": self._value_axis, "bottom": PlaceAxis(self._model.axis)},
         )
         self._plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it takes no keys; its menu does
         self._item = self._plot.getPlotItem()
@@ -239,11 +239,15 @@ class Chart(QFrame):
             self.redraw()
 
     def _connect(self) -> None:
-        self._box.span_wanted.connect(self._model.show_span)
+        self._box.span_wanted.connect(self._show_wanted)
         self._box.all_wanted.connect(lambda: self._model.set_following(True))
         self._box.menu_wanted.connect(lambda place: self.menu.popup(place.toPoint()))
         self._plot.scene().sigMouseMoved.connect(self._on_mouse)
         self._plot.leaveEvent = lambda _event: self._on_left()
+
+    def _show_wanted(self, low: float, high: float, gesture: object) -> None:
+        self._model.show_span(low, high, gesture)
+        self.show_span()  # now: the next event of the gesture starts from here
 
     def show_span(self) -> None:
         """Move the axis at once; the curves follow when they are drawn again."""
@@ -289,10 +293,6 @@ class Chart(QFrame):
 def chart_key(model: CurveModel, name: str) -> tuple[str, XAxis, bool]:
     """Properties on which a chart's axes depend."""
     return name, model.axis, model.log_scale
-
-
-def _bottom_axis(axis: XAxis) -> pg.AxisItem:
-    return pg.DateAxisItem(orientation="bottom") if axis is XAxis.WALL else CountAxis("bottom")
 
 
 def _place_text(axis: XAxis, x: float, *, is_sample: bool) -> str:

@@ -17,9 +17,14 @@ from mosaic_gui.state.chart_page import (
     section_of,
     sections,
 )
+from mosaic_gui.timers import single_shot_timer
 from mosaic_gui.viewmodels.curves import FIRST_CHARTS, CurveModel
 from mosaic_gui.viewmodels.frame_clock import DrawQueue
 
+MOVED_A_TURN = 2
+"""Charts that are moved in one turn of the event loop; each takes up to two milliseconds to paint."""
+SETTLE_MS = 25
+"""Time after a move of the axis until the curves are drawn again: while the axis moves, their picture moves with it."""
 HEIGHT_STEP = 40
 """Pixels by which a key press changes the height of the rows."""
 
@@ -49,6 +54,10 @@ class ChartGrid(QScrollArea):
         self._sections: dict[str, ChartSection] = {}
         self._mark = DropMark(self._inside)
         self._queue = DrawQueue(self)
+        self._followers: list[Chart] = []
+        """Charts whose axis is still to be moved."""
+        self._follow = single_shot_timer(self, self._move_followers)
+        self._settle = single_shot_timer(self, self.redraw_in_turn, SETTLE_MS)
         if (bar := self.verticalScrollBar()) is not None:
             bar.valueChanged.connect(self.redraw_in_turn)
         model.charts_changed.connect(self.rebuild)
@@ -114,9 +123,31 @@ class ChartGrid(QScrollArea):
         self.redraw_in_turn()
 
     def _on_span(self) -> None:
-        for chart in self.charts:
-            chart.show_span()
-        self.redraw_in_turn()
+        """Move the chart that the user moves at once, and the others a few each turn of the event loop."""
+        self._settle.start()
+        if not self._model.view.zoom.is_moving:
+            self._followers = []
+            for chart in self.charts:
+                chart.show_span()
+            return
+        seen = [chart for chart in self.shown if not chart.visibleRegion().isEmpty()]
+        leader = next((chart for chart in seen if chart.underMouse() or chart.hasFocus()), None)
+        if leader is not None:
+            leader.show_span()
+        # those that wait stay in their order, so that each has its turn
+        waiting = [chart for chart in self._followers if chart in seen]
+        self._followers = [one for one in (*waiting, *seen) if one is not leader]
+        self._followers = list(dict.fromkeys(self._followers))
+        if self._followers and not self._follow.isActive():
+            self._follow.start()
+
+    def _move_followers(self) -> None:
+        now, self._followers = self._followers[:MOVED_A_TURN], self._followers[MOVED_A_TURN:]
+        for chart in now:
+            if chart in self.charts:
+                chart.show_span()
+        if self._followers:
+            self._follow.start()
 
     def _on_cross(self) -> None:
         for chart in self.charts:

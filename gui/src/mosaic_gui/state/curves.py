@@ -26,6 +26,8 @@ class RunCurves:
     def __init__(self) -> None:
         self.series: dict[str, PointSeries] = {}
         self.first_t: float | None = None
+        self.changes = 0
+        """Grows whenever points come or go."""
         self._ends: dict[str, Cursor] = {}
         """How far each series reached when it was opened from the store."""
 
@@ -36,6 +38,7 @@ class RunCurves:
 
     def take(self, batch: EventBatch) -> bool:
         """Add the points of a batch; False when it has none."""
+        self.changes += 1
         grown = self._take_episodes([e for e in batch.events if e["type"] == "episode"])
         if (table := batch.columns.get("metric")) is not None:
             self._take_metrics(table, (table["attempt"], table["source"]))
@@ -50,6 +53,7 @@ class RunCurves:
 
     def clear(self) -> None:
         """Forget all points."""
+        self.changes += 1
         self.series.clear()
         self._ends.clear()
         self.first_t = None
@@ -60,6 +64,7 @@ class RunCurves:
         Raises:
             ValueError: the columns are not what they should be.
         """
+        self.changes += 1
         table = columns_of(curve)
         series = PointSeries()
         if curve.reduced:

@@ -24,6 +24,11 @@ class XZoom:
         """Whether there is an earlier stretch."""
         return bool(self._back)
 
+    @property
+    def is_moving(self) -> bool:
+        """Whether the last change belongs to a gesture that may go on."""
+        return self._gesture is not None
+
     def show(self, span: Span | None, gesture: object = None) -> bool:
         """Show a stretch, or all points; False where that changes nothing.
 

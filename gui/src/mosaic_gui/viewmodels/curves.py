@@ -225,8 +225,8 @@ class CurveModel(QObject):
 
     def whole_axis(self) -> Span | None:
         """The stretch that has all points of all charts on the page, with a margin; None without points."""
-        known = (len(f.curves.series[n]) for _, f in self._followed() for n in f.curves.series)
-        key = (self.axis, tuple(self.charts), self.run_id, tuple(self.overlaid), sum(known))
+        changes = sum(followed.curves.changes for _, followed in self._followed())
+        key = (self.axis, tuple(self.charts), self.run_id, tuple(self.overlaid), changes)
         if self._whole is None or self._whole[0] != key:
             found = [extent for name in self.charts if (extent := self.extent(name)) is not None]
             self._whole = (key, _padded(found) if found else None)
@@ -255,10 +255,15 @@ class CurveModel(QObject):
         self, name: str, low: float, high: float, buckets: int
     ) -> Iterator[list[Drawn]]:
         """As `drawn`, the curves of one colour at a time: each takes about a millisecond."""
+        labels = self._names_of_runs()
         for colour, group in enumerate(self.groups):
             if group[0] in self.view.hidden:
                 continue
-            members = [d for i in group for d in self._drawn(i, name, colour, low, high, buckets)]
+            members = [
+                replace(one, label=labels.get(i, i[:10]))
+                for i in group
+                for one in self._drawn(i, name, colour, low, high, buckets)
+            ]
             if len(group) == 1 or not members:
                 yield members
                 continue
@@ -395,14 +400,13 @@ class CurveModel(QObject):
 
         if (stretch := curve_lines.too_few_points(curve, low, high, buckets)) is not None:
             self.finer_wanted.emit(Stretch(run_id, name, *stretch, buckets))
-        label = self.label(run_id)
         raw, smooth = curve_lines.newest_lines(curve, low, high, buckets)
         last = float(curve.series.values[-1])
-        newest = Drawn(run_id, label, colour, raw, smooth, last)
+        newest = Drawn(run_id, "", colour, raw, smooth, last)
         older = curve_lines.older_lines(curve, low, high, buckets)
         if older is None:
             return [newest]
-        return [Drawn(run_id, label, colour, *older, last=None, is_older=True), newest]
+        return [Drawn(run_id, "", colour, *older, last=None, is_older=True), newest]
 
     def _mean(
         self, group: Sequence[str], name: str, low: float, high: float, buckets: int

@@ -4,7 +4,7 @@ from PyQt6.QtCore import QSignalBlocker, QSize, Qt, pyqtSignal
 from PyQt6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PyQt6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
-from mosaic_gui.plots.curve_items import series_colour
+from mosaic_gui.plots.curve_pens import series_colour
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.current import on_theme
 from mosaic_gui.viewmodels.watch import WatchModel
