@@ -52,10 +52,10 @@ def test_vectors_stay_vectors(shown: Shown, tmp_path: Path) -> None:
     assert NAME in drawing
     assert all(name in drawing for name, _ in shown.model.legend)
     assert "<image" not in drawing
-    document = QPdfDocument(None)
-    document.load(str(tmp_path / "a.pdf"))
     figure = figure_of(shown.model, NAME)
     assert figure is not None
+    document = QPdfDocument(None)
+    document.load(str(tmp_path / "a.pdf"))
     assert document.pageCount() == 1
     size = document.pagePointSize(0)
     assert QSize(round(size.width()), round(size.height())) == QSize(

@@ -13,6 +13,7 @@ from tests.views.test_watch_page import Shown
 from mosaic_gui.controllers.preferences import PreferenceStore
 from mosaic_gui.plots.chart import Chart
 from mosaic_gui.state.follow import EventBatch
+from mosaic_gui.views.curve_picker import CurvePicker
 from mosaic_gui.views.legend import LegendEntry
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
@@ -248,3 +249,41 @@ def test_the_arrangement_is_saved_for_each_kind_of_page(
     other.model.watch(run_id(0), [run_id(1)])
     page = other.model.view.page
     assert (page.columns, page.row_height, page.order[0]) == (3, 250, "c/one")
+
+
+def picker(shown: Shown) -> CurvePicker:
+    """The list of curves, opened by its button."""
+    shown.button("charts.choose").click()
+    found = shown.page.findChild(CurvePicker)
+    assert found is not None
+    return found
+
+
+def test_curves_are_chosen_by_a_pattern(qtbot: QtBot, shown: Shown) -> None:
+    """`b/*` and a button show the whole group over all runs, and nothing else."""
+    opened = picker(shown)
+    qtbot.keyClicks(opened.field, "b/*")
+    qtbot.mouseClick(opened.only, LEFT)
+    assert shown.model.charts == ["b/one", "b/three", "b/two"]
+    assert opened.found.text() == "3 found"
+    opened.field.setText("*/one")
+    qtbot.mouseClick(opened.all, LEFT)
+    assert shown.model.charts == ["a/one", "b/one", "b/three", "b/two", "c/one"]
+    qtbot.mouseClick(opened.none, LEFT)
+    assert shown.model.charts == ["b/three", "b/two"]
+    opened.close()
+
+
+def test_a_group_is_ticked_at_once(qtbot: QtBot, shown: Shown) -> None:
+    """The heading of a group ticks its curves, and is half ticked where some of them are shown."""
+    opened = picker(shown)
+    heading = opened.list.findItems("b/*", Qt.MatchFlag.MatchExactly)[0]
+    assert heading.checkState() is Qt.CheckState.Checked
+    one = opened.list.findItems("b/one", Qt.MatchFlag.MatchExactly)[0]
+    one.setCheckState(Qt.CheckState.Unchecked)
+    assert heading.checkState() is Qt.CheckState.PartiallyChecked
+    heading.setCheckState(Qt.CheckState.Unchecked)
+    assert shown.model.charts == ["a/one", "a/two", "c/one"]
+    heading.setCheckState(Qt.CheckState.Checked)
+    assert shown.model.charts == NAMES
+    opened.close()

@@ -57,7 +57,7 @@ class CountAxis(_Axis):
         return list(super().tickStrings(values, scale, spacing))
 
 
-class PlaceAxis(pg.AxisItem):
+class StretchAxis(pg.AxisItem):
     """Horizontal axis of a chart. It is painted directly: pyqtgraph's takes three milliseconds whenever it is moved."""
 
     def __init__(self, axis: XAxis) -> None:

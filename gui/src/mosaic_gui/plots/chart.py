@@ -9,7 +9,7 @@ from PyQt6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PyQt6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout
 
 from mosaic_gui.plots import chart_keys
-from mosaic_gui.plots.axis import PlaceAxis, ValueAxis
+from mosaic_gui.plots.axis import StretchAxis, ValueAxis
 from mosaic_gui.plots.axis_words import AXIS_TITLES
 from mosaic_gui.plots.chart_grip import ChartGrip
 from mosaic_gui.plots.chart_heading import ChartHeading
@@ -180,7 +180,7 @@ class Chart(QFrame):
         self._plot = pg.PlotWidget(
             viewBox=self._box,
             enableMenu=False,  # nobody opens it, and it is half of what a plot takes to make
-            axisItems={"left": self._value_axis, "bottom": PlaceAxis(self._model.axis)},
+            axisItems={"left": self._value_axis, "bottom": StretchAxis(self._model.axis)},
         )
         self._plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it takes no keys; its menu does
         self._item = self._plot.getPlotItem()

@@ -195,6 +195,13 @@ class CurveModel(QObject):
         ids = self._order
         return seed_groups(ids, self._store.runs) if self.grouping else [[i] for i in ids]
 
+    def set_charts(self, names: Sequence[str]) -> None:
+        """Show the charts of these curves and no others."""
+        self._chosen_by_user = True
+        wanted = set(names)
+        self.charts = [name for name in self._names if name in wanted]
+        self.charts_changed.emit()
+
     @property
     def following(self) -> bool:
         """Whether all points are visible, the newest included."""
@@ -492,7 +499,8 @@ def _between(x: Floats, y: Floats, low: float, high: float) -> Floats:
     """Finite values between two places, or all finite ones where no point lies between them."""
     finite = y - y == 0
     inside = finite & (x >= low) & (x <= high)
-    return y[inside if inside.any() else finite]
+    found: Floats = y[inside if inside.any() else finite]
+    return found
 
 
 def _padded(extents: Sequence[Span]) -> Span:

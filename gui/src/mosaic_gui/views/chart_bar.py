@@ -143,6 +143,7 @@ class ChartBar(QWidget):
     def _open_picker(self) -> None:
         picker = CurvePicker(self, self._model)
         picker.toggled.connect(self._model.set_chart)
+        picker.chosen.connect(self._model.set_charts)
         picker.open_at(
             self.choose.mapToGlobal(QPoint(self.choose.width(), self.choose.height() + 4))
         )
