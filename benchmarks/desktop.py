@@ -1,7 +1,7 @@
 """The desktop client under load: frames, input, opening a long run, a long list, stop, memory.
 
     var/venvs/tests/bin/python benchmarks/desktop.py
-        [flood state live start open list charts sweeps storage run_list memory]
+        [flood state live start open list charts pan sweeps storage run_list memory]
         [--platform offscreen xcb] [--seconds S] [--events N]
 
 Method: real stacks, and the program itself (its client, window, connection) in a process of its own, offscreen and in
@@ -20,6 +20,7 @@ of the flood of metrics; what the process has allocated (its anonymous pages) ov
 half by least squares, extrapolated to an hour. `charts`: four curves of
 100,000 points in follow mode in a grid of 1000x600, each seed for itself and as a group; no stack. `sweeps`: the page
 of a sweep of 10,000 trials (desktop_sweeps.py); no stack. `storage`: the page of 2,000 runs (desktop_storage.py).
+`pan`: the axis of charts with 500 curves is moved (desktop_pan.py); no stack.
 `run_list`: the list of 10,000 runs (desktop_run_list.py); no stack.
 `--seconds` is how long a flood is watched (30; memory 600). `flood open list --platform offscreen --events 1000000`
 takes some four minutes. One JSON object a line.
@@ -51,6 +52,7 @@ PARTS = (
     "open",
     "list",
     "charts",
+    "pan",
     "sweeps",
     "storage",
     "run_list",
@@ -103,6 +105,9 @@ def main() -> None:
     if "charts" in options.parts:
         for platform in platforms:
             report(program("desktop_charts.py", [], platform, 60))
+    if "pan" in options.parts:
+        for platform in platforms:
+            report(program("desktop_pan.py", [], platform, 300))
     if "sweeps" in options.parts:
         for platform in platforms:
             report(program("desktop_sweeps.py", [], platform, 120))
