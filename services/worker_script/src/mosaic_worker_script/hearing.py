@@ -19,12 +19,9 @@ from mosaic_worker_script.lines import (
     ValueLine,
     read_line,
 )
-from mosaic_workerkit.episode_recorder import LENGTH_METRIC, RETURN_METRIC
 from mosaic_workerkit.pipe.translation import Translator
 from mosaic_workerkit.spaces import encode_value
 from mosaic_workerkit.telemetry import Telemetry
-
-_OWN_CURVES = (RETURN_METRIC, LENGTH_METRIC)
 
 
 class Hearing:
@@ -52,7 +49,6 @@ class Hearing:
         self._shows = telemetry.spec.record.has_observations
         self._spaces: dict[int, dict[str, dict[str, Any]]] = {}
         self._steps: dict[str, int] = {}
-        self._has_ended = False
         self.has_process = False
         """Whether a Python process of the script is listened to."""
         self.has_events = False
@@ -143,27 +139,21 @@ class Hearing:
         self._steps[process] = line.steps
         if not self._has_episodes:
             return
-        self._has_ended = True
-        at = self.global_step
         self._telemetry.episode(
             line.env,
             line.episode,
             line.length,
             line.episode_return,
             duration_s=line.duration_s,
-            global_step=at,
+            global_step=self.global_step,
             terminated=bool(line.flags & 1),
             truncated=bool(line.flags & 2),
         )
-        curves = [(RETURN_METRIC, line.episode_return), (LENGTH_METRIC, float(line.length))]
-        self._telemetry.metrics(at, curves)
 
     def _count(self, process: str, line: StepsLine) -> None:
         self._steps[process] = line.steps
 
     def _value(self, _process: str, line: ValueLine) -> None:
-        if self._has_ended and line.name in _OWN_CURVES:
-            return  # CleanRL's own names, which the episodes that were heard have written
         self._begin()
         self._telemetry.metric(line.name, line.step, line.value)
 
