@@ -155,7 +155,7 @@ def test_a_first_run_by_clicks(qtbot: QtBot, client: DesktopClient, tmp_path: Pa
     pictures = Screenshots(client, tmp_path)
     with qtbot.waitSignal(pictures.done, timeout=WAIT_MS) as done:
         pictures.start()
-    assert done.args == [0]
+    assert done.args == [0], pictures.late
     assert {path.stem for path in pictures.taken} >= {
         "runs",
         "train",
