@@ -88,6 +88,9 @@ class RunListModel(QAbstractTableModel):
         """Run ids and keys of heads, from top to bottom."""
         self._row_of: dict[str, int] = {}
         self._heads: dict[str, RunHead] = {}
+        self._progress: dict[str, GroupProgress] = {}
+        self._abouts: dict[str, str] = {}
+        """What heads say, until something changes: a head may have thousands of runs."""
         self._head_of: dict[str, str] = {}
         """Key of the head above a run."""
         self._shown: list[str] = []
@@ -440,11 +443,18 @@ class RunListModel(QAbstractTableModel):
 
     def progress(self, head: RunHead) -> GroupProgress:
         """How far a group is, whatever is searched."""
-        return run_heads.group_progress(self.runs_of_group(head.group_id))
+        known = self._progress.get(head.key)
+        if known is None:
+            known = run_heads.group_progress(self.runs_of_group(head.group_id))
+            self._progress[head.key] = known
+        return known
 
     def about(self, head: RunHead) -> str:
         """What a head says of its runs."""
-        return run_heads.about(self.runs_of_head(head))
+        known = self._abouts.get(head.key)
+        if known is None:
+            known = self._abouts[head.key] = run_heads.about(self.runs_of_head(head))
+        return known
 
     def title(self, run: RunView) -> str:
         """The run by what sets it apart among those in sight; its environment is below."""
@@ -684,6 +694,8 @@ class RunListModel(QAbstractTableModel):
     def _publish(self) -> None:
         rows, heads, above = self._arranged()
         changed, self._changed = self._changed, set()
+        self._progress.clear()
+        self._abouts.clear()
         if rows != self._rows:
             # not a reset: what is selected and in sight stays so while runs come and move
             self.layoutAboutToBeChanged.emit()
