@@ -703,6 +703,7 @@ def open_layouts(spoken: Spoken) -> None:
 def open_curves(spoken: Spoken) -> None:
     """Which curves are shown."""
     show_watched(spoken)
+    spoken.given("episode/*", "losses/*")
     spoken.client.window.watch.bar._open_picker()
 
 

@@ -123,6 +123,7 @@ def test_a_drag_shows_what_it_chooses_and_a_short_one_nothing(shown: Shown) -> N
     mouse(chart, "move", place + QPoint(40, 3))
     mouse(chart, "move", place + QPoint(80, 5))
     assert chart.plot.getViewBox().band.isVisible()
+    assert not chart.readout.isVisible()
     mouse(chart, "move", place + QPoint(1, 0))
     mouse(chart, "release", place + QPoint(1, 0))
     assert not chart.plot.getViewBox().band.isVisible()
@@ -193,9 +194,9 @@ def test_a_zoom_is_undone_step_by_step(qtbot: QtBot, shown: Shown, keys: str) ->
 def test_the_crosshair_is_in_all_charts(shown: Shown) -> None:
     """It stands at the same step in each of them, and goes with the pointer."""
     first, second = charts(shown)
-    mouse(first, "move", pixel(first, 500))
     first._on_mouse(first.plot.getViewBox().mapViewToScene(QPointF(500, 5)))
     assert second._cross.isVisible()
+    assert second._cross.zValue() > second._layer.zValue()
     assert second._cross.value() == first._cross.value() == 500
     first._on_left()
     assert not second._cross.isVisible()

@@ -18,7 +18,7 @@ from mosaic_gui.plots.chart_menu import ChartMenu
 from mosaic_gui.plots.curve_layer import CurveLayer
 from mosaic_gui.plots.curve_pens import SMOOTH_WIDTH, series_colour
 from mosaic_gui.plots.export import Y_MARGIN, export_chart
-from mosaic_gui.plots.marks import GapMarks, LonePoints
+from mosaic_gui.plots.marks import ABOVE_CURVES, GapMarks, LonePoints
 from mosaic_gui.plots.readout import Readout
 from mosaic_gui.plots.zoom_box import ZoomBox
 from mosaic_gui.state import wording
@@ -219,6 +219,7 @@ class Chart(QFrame):
         self._item.getAxis("bottom").setToolTip(tr_mark(AXIS_TITLES[self._model.axis]))
         self._cross = pg.InfiniteLine(angle=90)
         self._cross.setVisible(False)
+        self._cross.setZValue(ABOVE_CURVES)
         self._item.addItem(self._cross, ignoreBounds=True)
         self._colour()
 
@@ -240,6 +241,8 @@ class Chart(QFrame):
 
     def _connect(self) -> None:
         self._box.span_wanted.connect(self._show_wanted)
+        # values at the pointer would cover the stretch that is chosen
+        self._box.choosing.connect(self._on_left)
         self._box.all_wanted.connect(lambda: self._model.set_following(True))
         self._box.menu_wanted.connect(lambda place: self.menu.popup(place.toPoint()))
         self._plot.scene().sigMouseMoved.connect(self._on_mouse)

@@ -29,6 +29,8 @@ class ZoomBox(pg.ViewBox):
 
     span_wanted = pyqtSignal(float, float, object)
     """First and last place, and the gesture that they belong to."""
+    choosing = pyqtSignal()
+    """A stretch is being chosen."""
     all_wanted = pyqtSignal()
     menu_wanted = pyqtSignal(QPointF)
     """Place on the screen of a click with the right button."""
@@ -115,6 +117,7 @@ class ZoomBox(pg.ViewBox):
             self.band.setBrush(accent)
             self.band.setRect(QRectF(left, 0, right - left, inside.height()))
             self.band.show()
+            self.choosing.emit()
             return
         self.band.hide()
         if right - left >= LEAST_DRAG_PX:
