@@ -16,6 +16,7 @@ from mosaic_contracts.branches import ForkRequest
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
 from mosaic_contracts.dashboards import DashboardRequest
 from mosaic_contracts.groups import GroupRetry, GroupSpec
+from mosaic_contracts.metric_figures import MetricFigureQuery
 from mosaic_contracts.problems import Problem
 from mosaic_contracts.replays import ReplayRequest
 from mosaic_contracts.run_archives import FreeRequest
@@ -30,6 +31,7 @@ BODIES = (
     *(DashboardRequest, SweepSpec, SweepStop, SweepResume, SyncRequest, SecretValue, TicketRequest),
     *(PruneRequest, UndoRequest, FreeRequest, GroupSpec, GroupRetry),
     *(AlertRuleRequest, AlertTestRequest, AlertTargetRequest),
+    MetricFigureQuery,
 )
 _REF = "#/components/schemas/{model}"
 _FLOAT = {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}
