@@ -30,6 +30,7 @@ BODIES = (
     *(RunSpec, RunPatch, QueuePatch, CloneRequest, PlayRequest, ForkRequest, ReplayRequest),
     *(DashboardRequest, SweepSpec, SweepStop, SweepResume, SyncRequest, SecretValue, TicketRequest),
     *(PruneRequest, UndoRequest, FreeRequest, GroupSpec, GroupRetry),
+    MetricFigureQuery,
     *(AlertRuleRequest, AlertTestRequest, AlertTargetRequest),
     MetricFigureQuery,
 )
