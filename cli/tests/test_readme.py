@@ -25,6 +25,8 @@ def in_code_blocks() -> list[str]:
 def test_a_command_that_is_shown_is_one_that_there_is(line: str) -> None:
     """The verb and its options are known to the program."""
     verb, *words = shlex.split(line)
+    if "--" in words:  # what follows are the arguments of a script
+        words = words[: words.index("--")]
     if verb in OF_BASH:
         return
     known = WORDS[verb]
