@@ -61,7 +61,12 @@ async def list_alerts(services: ServicesDep, query: Annotated[AlertQuery, Query(
     return json_reply(await services.scheduler.call(verbs.ALERTS, query))
 
 
-@router.post("/alerts/rules", response_model=AlertRuleView, openapi_extra=body_of(AlertRuleRequest))
+@router.post(
+    "/alerts/rules",
+    response_model=AlertRuleView,
+    status_code=201,
+    openapi_extra=body_of(AlertRuleRequest),
+)
 async def add_alert_rule(services: ServicesDep, asked: JsonBody) -> Response:
     """Add a rule for all runs. Adding it again changes nothing."""
     order = AlertRuleOrder(asked=asked)
