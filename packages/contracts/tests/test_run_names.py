@@ -133,3 +133,15 @@ def test_a_run_that_is_what_it_was_changes_no_name() -> None:
     assert not names.add(lr(1e-3))
     assert names.add(lr(1e-4))
     assert names.name(lr(1e-4)) == distinct_names([lr(1e-4)])[0]
+
+
+def test_a_long_path_is_cut_in_front() -> None:
+    """Command lines and paths differ at their ends, so a name has the end of each."""
+    runs = [
+        run(parameters={"command": f"/home/ada/projects/rl/train.py --rate {rate}"})
+        for rate in (1, 2)
+    ]
+    assert distinct_names(runs) == [
+        "ppo command=…ts/rl/train.py --rate 1",
+        "ppo command=…ts/rl/train.py --rate 2",
+    ]

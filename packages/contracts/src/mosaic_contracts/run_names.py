@@ -369,8 +369,15 @@ def _parameter_words(run: NamedRun, name: str) -> str:
     value = _value_of(run, name)
     if value == _ABSENT and not _has(run, name):
         return ""
-    cut = value if len(value) <= _MAX_VALUE else f"{value[: _MAX_VALUE - 1]}…"
-    return f"{short_parameter(name)}={cut}"
+    return f"{short_parameter(name)}={_cut(value)}"
+
+
+def _cut(value: str) -> str:
+    """A value that is short enough for a name; paths and command lines differ at their ends."""
+    if len(value) <= _MAX_VALUE:
+        return value
+    kept = _MAX_VALUE - 1
+    return f"…{value[-kept:]}" if "/" in value else f"{value[:kept]}…"
 
 
 def _has(run: NamedRun, name: str) -> bool:
