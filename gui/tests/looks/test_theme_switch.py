@@ -453,6 +453,7 @@ def changed(before: list[tuple[object, dict[str, Any]]], after: Any) -> list[str
 def picture(client: DesktopClient) -> QImage:
     """The window as it is seen."""
     client.window.activateWindow()
+    QApplication.processEvents()  # sizes settle first: the curves are a picture of the chart's size
     client.window.watch.charts.redraw()
     QApplication.processEvents()
     image = client.window.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)

@@ -54,6 +54,8 @@ class Chart(QFrame):
     """The limits of the vertical axis are to be typed."""
     moved_by = pyqtSignal(str, int)
     """Name, and by how many places the chart is to move."""
+    resized = pyqtSignal()
+    """The area of the curves has another size."""
     height_wanted = pyqtSignal(int)
     """1 or -1: higher or lower rows."""
 
@@ -142,6 +144,7 @@ class Chart(QFrame):
         self._make()
         low, high = self._model.span or extent
         self._item.setXRange(low, high, padding=0)
+        self._item.layout.activate()  # the picture has the size of the box
         beyond = 0.0 if self._model.following else BEYOND * (high - low)
         first, last = low - beyond, high + beyond
         share = (last - first) / (high - low)
@@ -243,6 +246,8 @@ class Chart(QFrame):
         self._box.span_wanted.connect(self._show_wanted)
         # values at the pointer would cover the stretch that is chosen
         self._box.choosing.connect(self._on_left)
+        # the picture has the size of the box, and is made again for another one
+        self._box.sigResized.connect(lambda _box: self.resized.emit())
         self._box.all_wanted.connect(lambda: self._model.set_following(True))
         self._box.menu_wanted.connect(lambda place: self.menu.popup(place.toPoint()))
         self._plot.scene().sigMouseMoved.connect(self._on_mouse)

@@ -175,6 +175,7 @@ class ChartGrid(QScrollArea):
         chart.removed.connect(self.chart_removed)
         chart.said.connect(self.said)
         chart.limits_wanted.connect(self.limits_wanted)
+        chart.resized.connect(lambda: self._queue.ask(chart.key, self._drawing(chart)))
         chart.moved_by.connect(self._move_by)
         chart.heading.dragged.connect(lambda place: self._drag(chart, place, is_end=False))
         chart.heading.dropped.connect(lambda place: self._drag(chart, place, is_end=True))
