@@ -84,7 +84,7 @@ def own_command(words: Sequence[str | None], python: Path | None) -> OwnCommand 
     script = (here / first).absolute()
     if not script.is_file():
         raise FileProblem(f"There is no script {first}.")
-    interpreter = str(_interpreter(python))
+    interpreter = str(script_interpreter(python))
     if script.suffix == ".ipynb":
         argv = [interpreter, "-m", "jupyter", "execute", first, *rest]
     else:
@@ -133,7 +133,12 @@ def _read_agreed(path: Path) -> list[str]:
     return [str(one) for one in known] if isinstance(known, list) else []
 
 
-def _interpreter(python: Path | None) -> Path:
+def script_interpreter(python: Path | None) -> Path:
+    """The interpreter of a script: the one named, else the shell's `python`.
+
+    Raises:
+        FileProblem: there is none.
+    """
     if python is not None:
         found = shutil.which(python.expanduser())
         if found is None:

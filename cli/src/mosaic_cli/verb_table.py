@@ -137,6 +137,7 @@ ENTRIES = (
     ),
     _entry(CARE, "check", "run"),
     _entry(CARE, "preflight", "run"),
+    _entry(CARE, "add", elsewhere=False),
     _entry(CARE, "workers"),
     _entry(CARE, "describe", "workers"),
     _entry(CARE, "worker-check", elsewhere=False),

@@ -333,6 +333,12 @@ WORDS: dict[str, Words] = {
         repeated=kinds("--param=any -p=any --tag=any -t=any --alert=any --secret=any --set=any "),
         arguments=("worker", "any", "any"),
     ),
+    "add": Words(
+        "Add a training script of your own to the workers, or take it off with --remove.",
+        options=kinds("--name=any --python=any --replace --remove --json --help -h "),
+        arguments=("any", "any"),
+        endless=True,
+    ),
     "workers": Words(
         "List the workers: what each trains on, whether it can be used now, and if not, what to do.",
         options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from mosaic_client import AnswerInvalid, Location, light, reading
 from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts import checkpoints, deletion, groups, manifest, runs, stack
+from mosaic_contracts.alerts import RaisedAlert
 from mosaic_contracts.branches import BranchPoint
 from mosaic_contracts.checkpoint_words import CheckpointMark, CheckpointState
 from mosaic_contracts.group_words import GroupKind
@@ -114,6 +115,7 @@ PAIRS: list[tuple[type[light.Light], type[BaseModel]]] = [
     (light.GroupPlaceFields, runs.GroupPlace),
     (light.DeletionFields, deletion.DeletionReport),
     (light.EndFields, runs.RunEnd),
+    (light.RaisedAlertFields, RaisedAlert),
     (light.ProgressFields, runs.Progress),
     (light.SummaryFields, runs.RunSummary),
     (light.BucketFields, runs.CurveBucket),

@@ -330,7 +330,8 @@ async def test_a_disk_without_a_free_byte_ends_no_service(small_stack: Stack) ->
     await takes_no_change(small_stack, run.run_id, ballast)
     ballast.remove()
     ended = await small_stack.wait_end(run.run_id)
-    assert ended.state in (RunState.CRASHED, RunState.INTERRUPTED)
+    # Failed: its worker could not write either, and ended by itself before it was killed.
+    assert ended.state in (RunState.CRASHED, RunState.INTERRUPTED, RunState.FAILED)
     assert await small_stack.kill_scheduler(signal.SIGTERM) == 0
     words = log.read_text()
     assert "log.lost" in words or "database.unavailable" in words

@@ -1,0 +1,59 @@
+"""`./mosaic add SCRIPT`: files of a worker below the home, and refusals that change nothing."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from mosaic_cli.errors import FileProblem, ValueRefused
+from mosaic_cli.verbs.add import add
+from mosaic_contracts.worker import WorkerManifest
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home, and a script in the current folder."""
+    monkeypatch.setenv("MOSAIC_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'My "train".py').touch()
+    return tmp_path / "home"
+
+
+def test_files(home: Path, tmp_path: Path) -> None:
+    """The two files name script, interpreter and fixed arguments; `--remove` takes the worker away."""
+    script = Path('My "train".py')
+    add(script, ["--track", "a b"], name="mine", python=Path(sys.executable))
+    folder = home / "workers.d" / "mine"
+    manifest = WorkerManifest.model_validate(tomllib.loads((folder / "worker.toml").read_text()))
+    assert (manifest.id, manifest.room) == ("mine", "worker_script")
+    assert manifest.command[-2:] == ["{here}/script.toml", str(tmp_path / script)]
+    file = tomllib.loads((folder / "script.toml").read_text())
+    assert file["words"] == ["--track", "a b"]
+    assert (file["script"], file["directory"]) == (str(tmp_path / script), str(tmp_path))
+    add(script, remove=True, name="mine")
+    assert not folder.exists()
+
+
+def test_the_name_is_the_scripts(home: Path) -> None:
+    """Without --name the id is made from the script's name."""
+    add(Path('My "train".py'), python=Path(sys.executable))
+    assert (home / "workers.d" / "my_train" / "worker.toml").is_file()
+
+
+def test_refused(home: Path) -> None:
+    """A name that is taken, a wrong name, and an absent script change nothing."""
+    script = Path('My "train".py')
+    taken = home / "workers.d" / "mine"
+    taken.mkdir(parents=True)
+    (taken / "worker.toml").write_text("of another kind")
+    with pytest.raises(ValueRefused, match="already"):
+        add(script, name="mine", python=Path(sys.executable), replace=True)
+    with pytest.raises(ValueRefused, match="no id"):
+        add(script, name="Mine!", python=Path(sys.executable))
+    with pytest.raises(FileProblem, match="no script"):
+        add(Path("absent.py"), python=Path(sys.executable))
+    with pytest.raises(ValueRefused, match="No script was added"):
+        add(script, remove=True, name="mine")
+    assert (taken / "worker.toml").read_text() == "of another kind"
+    assert not (home / "workers.d" / "absent").exists()

@@ -1,0 +1,89 @@
+"""One argument of a script: how it is described to a user, and which words pass a value."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class FlagStyle(Enum):
+    """How a value is written on a command line."""
+
+    VALUE = "value"
+    """`--lr 0.1`; a boolean is written as `True` or `False`."""
+    JOINED = "joined"
+    """`--lr=0.1`, where a library reads the two words otherwise."""
+    SWITCH = "switch"
+    """`--fast` where true, nothing where false."""
+    OFF_SWITCH = "off_switch"
+    """`--slow` where false, nothing where true."""
+    PAIR = "pair"
+    """`--fast` or `--no-fast`."""
+    POSITIONAL = "positional"
+    """The value alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptArgument:
+    """An argument as a script declares it."""
+
+    name: str
+    """The script's own name for it, with underscores."""
+    flag: str
+    """The option on the command line, e.g. `--learning-rate`; empty for a positional argument."""
+    type: str | None
+    """A type of JSON Schema: `integer`, `number`, `boolean`, `string`; None: not known, any text."""
+    style: FlagStyle = FlagStyle.VALUE
+    default: Any = None
+    """The default as written in the script; None: there is none, or it is computed."""
+    choices: tuple[Any, ...] = ()
+    help: str = ""
+    required: bool = False
+    is_list: bool = False
+    """Whether it takes several values; they are given as one text with spaces between."""
+
+    def schema(self) -> dict[str, Any]:
+        """Return the property of the JSON Schema."""
+        kind = "string" if self.is_list or self.type is None else self.type
+        found: dict[str, Any] = {"type": kind if self.required else [kind, "null"]}
+        if self.default is not None and not self.is_list and _fits(self.default, kind):
+            found |= {"type": kind, "default": self.default}
+        elif not self.required:
+            found["default"] = None
+        if self.choices and all(_fits(choice, kind) for choice in self.choices):
+            found["enum"] = [*self.choices, *([None] if found.get("default", 0) is None else [])]
+        if self.help:
+            found["description"] = self.help
+        if self.flag:
+            found["x-flag"] = self.flag
+        return found
+
+    def words(self, value: Any) -> list[str]:
+        """Return the words that pass a value; none for null.
+
+        Args:
+            value: a value that fits the schema.
+        """
+        if value is None:
+            return []
+        if self.style is FlagStyle.SWITCH:
+            return [self.flag] if value else []
+        if self.style is FlagStyle.OFF_SWITCH:
+            return [] if value else [self.flag]
+        if self.style is FlagStyle.PAIR:
+            return [self.flag if value else self.flag.replace("--", "--no-", 1)]
+        parts = str(value).split() if self.is_list else [str(value)]
+        if self.style is FlagStyle.POSITIONAL:
+            return parts
+        if self.style is FlagStyle.JOINED:
+            return [f"{self.flag}={value}"]
+        return [self.flag, *parts]
+
+
+def _fits(value: Any, kind: str) -> bool:
+    if kind == "boolean":
+        return isinstance(value, bool)
+    if kind == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind == "number":
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, str)
