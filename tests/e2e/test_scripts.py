@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from stack_under_test import VENVS, StackUnderTest
+from stack_under_test import VENVS, StackUnderTest, until
 
 from mosaic_contracts.states import RunState
 
@@ -114,3 +114,47 @@ def test_scripts_of_others_compute_the_same(stack: StackUnderTest, tmp_path: Pat
         with stack.client() as client:
             names = {metric.name for metric in client.metrics(run_id)}
         assert names & {"losses/td_loss", "rollout/ep_rew_mean"}
+
+
+ARGUMENTS = """
+import argparse
+import gymnasium as gym
+parser = argparse.ArgumentParser()
+parser.add_argument("--env-id", default="CartPole-v1")
+parser.add_argument("--seed", type=int, default=1)
+parser.add_argument("--total-timesteps", type=int, default=100)
+parser.add_argument("--rate", type=float, default=0.5, help="how often it goes left")
+args = parser.parse_args()
+env = gym.make(args.env_id)
+env.reset(seed=args.seed)
+for step in range(args.total_timesteps):
+    if any(env.step(int(step % 10 >= args.rate * 10))[2:4]):
+        env.reset()
+"""
+
+
+def test_an_added_script_has_a_form(stack: StackUnderTest, tmp_path: Path) -> None:
+    """`add` makes its arguments parameters: of `describe`, of a group with lists, and of the record of each run."""
+    script = tmp_path / "walk.py"
+    script.write_text(ARGUMENTS)
+    python = str(VENVS / "worker_play" / "bin" / "python")
+    added = stack.cli("add", str(script), "--python", python)
+    assert added.returncode == 0, added.stderr
+
+    def described() -> bool:
+        return stack.cli("describe", "walk", "walk").returncode == 0
+
+    until(described, "the added script is described", 60)
+    refused = stack.cli("run", "walk", "walk", "-p", "rat=0.1")
+    assert "rate" in refused.stderr
+    words = ["run", "walk", "walk", "-p", "rate=0.2,0.8", "--steps", "80", "--json"]
+    made = stack.cli(*words, timeout_s=170)
+    assert made.returncode == 0, made.stderr
+    with stack.client() as client:
+        runs = [run for run in client.runs(limit=20).runs if run.spec.worker == "walk"]
+        configs = [client.events(run.run_id, types=["config"]).events[0] for run in runs]
+    assert [run.state for run in runs] == [RunState.SUCCEEDED] * 2
+    assert sorted(config["data"]["arguments"]["rate"] for config in configs) == [0.2, 0.8]
+    for run in runs:
+        stack.wait_stored(run.run_id, 80)
+    assert stack.cli("add", str(script), "--remove").returncode == 0
