@@ -41,7 +41,8 @@ async def test_a_submit_needs_no_room_in_the_stream(stack: Stack) -> None:
     said = await stack.wait(first.run_id, lambda record: any(NOTE in n for n in record.notes))
     assert "maximum bytes exceeded" in " ".join(said.notes)
     second = await stack.submit(steps=100)
-    await stack.wait_state(second.run_id, RunState.RUNNING)
+    # On a busy machine it may have ended before the record of its running was announced.
+    await stack.wait_state(second.run_id, RunState.RUNNING, RunState.SUCCEEDED)
     assert (await stack.status()).unpublished > 0
     await limit_stream(stack, max_bytes=-1)
     await stack.recorder.open()
