@@ -70,6 +70,22 @@ def test_rows_are_named_by_what_sets_them_apart(listed: Listed) -> None:
     assert listed.model.index(0, Column.RUN).data() == "ppo · seed 1"
 
 
+def test_the_list_is_settled_with_heads_trials_and_a_search(listed: Listed) -> None:
+    """Whether all runs were taken does not hang on how many rows they are."""
+    trial = run(3, trial="0/0")
+    changes = listed.store.take_runs([of_group(0, 0), of_group(1, 1), run(2), trial])
+    assert [listed.model.is_settled, listed.model.rowCount()] == [False, 0]
+    listed.model.consume(changes)
+    assert [listed.model.is_settled, listed.model.rowCount()] == [True, 2]
+    listed.model.group_by("algorithm")
+    assert listed.model.is_settled
+    assert listed.model.rowCount() == 4
+    listed.model.set_search(f"id:{run_id(2)}")
+    assert listed.model.is_settled
+    listed.model.consume(listed.store.forget_runs([run_id(2), run_id(3)]))
+    assert listed.model.is_settled
+
+
 def test_the_search_is_that_of_the_command_line(listed: Listed) -> None:
     """Parameters with defaults, returns, states and what is excluded."""
     listed.take(

@@ -205,8 +205,8 @@ class Screenshots(QObject):
         return len(self._client.sweeps.trials) > 0
 
     def _has_list(self) -> bool:
-        client = self._client
-        return client.run_list.is_read and client.table.rowCount() == len(client.store.runs)
+        """Whether the stack's list was read, and its rows are in their order."""
+        return self._client.run_list.is_read and self._client.table.is_settled
 
     def _has_report(self) -> bool:
         return self._client.launch.report is not None

@@ -392,6 +392,12 @@ class RunListModel(QAbstractTableModel):
         return self._work is not None
 
     @property
+    def is_settled(self) -> bool:
+        """Whether the rows are made of all runs of the store. The number of rows does not say it: heads are rows too,
+        and folded runs and trials are none."""
+        return self._work is None and len(self._ids) == len(self._store.runs)
+
+    @property
     def shown_ids(self) -> list[str]:
         """Runs that fit, in their order, folded ones included."""
         return list(self._shown)
