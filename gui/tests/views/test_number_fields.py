@@ -8,13 +8,14 @@ from pytestqt.qtbot import QtBot
 from tests.specimen import report, run, run_id, summary, worker
 from tests.themes import wear
 
+from mosaic_contracts.groups import GroupSpec
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.agents import Mode
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
-from mosaic_gui.state.form_field import FieldKind
+from mosaic_gui.state.form_field import FieldKind, Value
 from mosaic_gui.theme.tokens import DARK
 from mosaic_gui.views.form_field import FieldRow
 from mosaic_gui.views.main_window import SETTINGS, TRAIN, TRAINED
@@ -96,15 +97,16 @@ def test_no_number_field_is_left_to_qt(client: DesktopClient) -> None:
 
 
 @pytest.mark.parametrize("text", LISTS)
-def test_every_field_of_the_form_refuses_a_list(
+def test_every_field_of_one_number_refuses_a_list(
     qtbot: QtBot, client: DesktopClient, text: str
 ) -> None:
     """Several numbers in a field of one: the field says so, and Launch stays disabled."""
     client.window.show_page(TRAIN)
     launch = client.window.findChild(QPushButton, "preflight.launch")
     assert launch is not None
-    assert len(number_rows(client)) > 8
-    for row in number_rows(client):
+    of_one = [row for row in number_rows(client) if not row.field.many]
+    assert {"steps", "cpus"} <= {row.field.name for row in of_one}
+    for row in of_one:
         before = row.text
         row.set_text(text)
         row.typed.emit(text)
@@ -112,6 +114,64 @@ def test_every_field_of_the_form_refuses_a_list(
         assert not launch.isEnabled(), row.field.name
         row.set_text(before)
         row.typed.emit(before)
+
+
+def values_to_start(client: DesktopClient, row: FieldRow) -> list[Value]:
+    """The values of a field in the runs that Launch would start, each once."""
+    draft = client.launch.draft
+    assert draft is not None
+    group = draft.group()
+    specs = [draft.spec()] if group is None else GroupSpec.model_validate(group).specs()
+    name, default = row.field.name, row.field.default
+    found = [s["seed"] if name == "seed" else s["parameters"].get(name, default) for s in specs]
+    return list(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize("text", ["0,001", *LISTS])
+def test_a_field_of_several_numbers_starts_what_it_says(
+    qtbot: QtBot, client: DesktopClient, text: str
+) -> None:
+    """A text is refused, with Launch disabled, or the field says all values that it was read as."""
+    client.window.show_page(TRAIN)
+    launch = client.window.findChild(QPushButton, "preflight.launch")
+    assert launch is not None
+    of_several = [row for row in number_rows(client) if row.field.many]
+    assert {"seed", "learning_rate", "gamma"} <= {row.field.name for row in of_several}
+    for row in of_several:
+        before = row.text
+        row.set_text(text)
+        row.typed.emit(text)
+        said = row._beside.text
+        if row.input.property("wrong"):
+            assert said.startswith(("must be ", "value ", "read as ", "at least ")), row.field.name
+            assert not launch.isEnabled(), row.field.name
+        else:
+            read = ", ".join(row.field.text(value) for value in values_to_start(client, row))
+            assert said.startswith(f"Read as {read}."), row.field.name
+        row.set_text(before)
+        row.typed.emit(before)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0,001", "Read as 0, 1."),
+        ("12,34,567", "Read as 12, 34, 567."),
+        ("0 001", "must be a whole number, or several: 1-5 or 1,2,3"),
+    ],
+)
+def test_the_seed_says_which_runs_it_starts(
+    qtbot: QtBot, client: DesktopClient, text: str, said: str
+) -> None:
+    """A comma stands between two seeds, in every locale; a space does not."""
+    client.window.show_page(TRAIN)
+    row = next(row for row in number_rows(client) if row.field.name == "seed")
+    before = row.text
+    row.set_text(text)
+    row.typed.emit(text)
+    assert row._beside.text.startswith(said)
+    row.set_text(before)
+    row.typed.emit(before)
 
 
 def test_a_decimal_comma_is_read_and_shown(qtbot: QtBot, client: DesktopClient) -> None:
