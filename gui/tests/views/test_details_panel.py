@@ -57,10 +57,20 @@ def test_a_new_child_and_a_parent_that_goes_are_seen(client: DesktopClient) -> N
 
 
 def test_a_name_is_no_markup(client: DesktopClient) -> None:
-    """What a person calls a run is shown as it is."""
-    spec = {"parent": run_id(1), "name": "<b>&x"}
-    client.watch.consume(client.store.take_runs([run(5, spec=spec)]))
-    assert "&lt;b&gt;&amp;x" in client.window.watch.details.relatives.text()
+    """What a person calls a run, and its environment, are shown as they are: of a child, and of the parent."""
+    name, shown = "<b>&x", "&lt;b&gt;&amp;x"
+    relatives = client.window.watch.details.relatives
+    named = run(5, name=name, spec={"parent": run_id(1), "name": name})
+    elsewhere = run(6, spec={"parent": run_id(1), "environment": "<i>Maze"})
+    client.watch.consume(client.store.take_runs([named, elsewhere]))
+    assert f">{shown} · CartPole-v1 · ppo · seed 6</a>" in relatives.text()
+    assert ">&lt;i&gt;Maze · ppo · seed 7</a>" in relatives.text()
+    client.watch.consume(
+        client.store.take_runs([run(0, RunState.SUCCEEDED, revision=2, name=name)])
+    )
+    assert f">{shown} · CartPole-v1 · ppo · seed 1</a><br>" in relatives.text()
+    assert name not in relatives.text()
+    assert "<i>" not in relatives.text()
 
 
 def test_of_many_children_the_newest_are_named() -> None:
