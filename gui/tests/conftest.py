@@ -22,8 +22,9 @@ from mosaic_gui.program.qt_check import explain_import  # noqa: E402 - after the
 
 try:
     from PyQt6 import sip
-    from PyQt6.QtCore import QEvent, QThread, QTimer
-    from PyQt6.QtWidgets import QApplication, QDialog, QMenu, QMessageBox
+    from PyQt6.QtCore import QEvent, Qt, QThread, QTimer
+    from PyQt6.QtTest import QTest
+    from PyQt6.QtWidgets import QApplication, QDialog, QMenu, QMessageBox, QWidget
 except ImportError as missing:
     pytest.exit(str(explain_import(missing)), returncode=1)
 
@@ -61,6 +62,14 @@ def _program(qapp: QApplication) -> None:
     if qapp.property("mosaic.theme") != DARK.name:
         apply_theme(qapp, DARK)
         qapp.setProperty("mosaic.theme", DARK.name)
+
+
+@pytest.fixture(autouse=True)
+def _no_key_held(qapp: QApplication) -> None:
+    """No test begins with the Ctrl of a shortcut of the one before: `selectRow` would toggle the row."""
+    if qapp.keyboardModifiers() != Qt.KeyboardModifier.NoModifier:
+        QTest.keyRelease(QWidget(), Qt.Key.Key_Control)  # type: ignore[call-overload] # the stub has `self` twice
+        assert qapp.keyboardModifiers() == Qt.KeyboardModifier.NoModifier
 
 
 @pytest.fixture(autouse=True)
