@@ -92,3 +92,15 @@ def test_a_stopped_queue_forgets_the_drawing_that_it_began(qtbot: QtBot) -> None
     qtbot.waitUntil(lambda: len(done) > 1)
     queue.stop()
     assert not queue.is_busy
+
+
+def test_a_queue_with_nothing_to_draw_runs_no_timer(qtbot: QtBot) -> None:
+    """The pause after the last drawing is kept by the next one, not by a timer."""
+    queue, done, timers = DrawQueue(), [], []
+    queue._painted.timeout.connect(lambda: timers.append(queue._turn.isActive()))
+    queue.ask("a", lambda: done.append("a"))
+    qtbot.waitUntil(lambda: bool(timers))
+    assert timers == [False]
+    queue.ask("b", lambda: done.append("b"))
+    qtbot.waitUntil(lambda: done == ["a", "b"])
+    queue.stop()

@@ -287,3 +287,18 @@ def test_a_group_is_ticked_at_once(qtbot: QtBot, shown: Shown) -> None:
     heading.setCheckState(Qt.CheckState.Checked)
     assert shown.model.charts == NAMES
     opened.close()
+
+
+def test_a_drawing_asks_for_no_other_one(shown: Shown) -> None:
+    """What is drawn has the size of its chart, and a page that is not seen waits for nothing."""
+    grid = shown.page.charts
+    for one in grid.charts:
+        one.plot.getAxis("left").setWidth(120)
+    grid.redraw()
+    assert not grid._queue.is_busy
+    shown.page.hide()
+    grid.charts[0].resized.emit()
+    assert not grid._queue.is_busy
+    shown.page.show()
+    grid.charts[0].resized.emit()
+    assert grid._queue.is_busy

@@ -1,5 +1,6 @@
 """Zoom and crosshair of the charts, with the mouse and the keys that a user has."""
 
+import pyqtgraph as pg
 import pytest
 from PyQt6.QtCore import QPoint, QPointF, Qt
 from PyQt6.QtGui import QMouseEvent, QWheelEvent
@@ -17,8 +18,10 @@ PLAIN, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
 
 
 @pytest.fixture
-def shown(qtbot: QtBot) -> Shown:
+def shown(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Shown:
     """A page with two charts of 100 points each, from step 10 to 1000."""
+    # pyqtgraph drops movements that follow each other within 10 ms, as those of a test may
+    monkeypatch.setitem(pg.CONFIG_OPTIONS, "mouseRateLimit", 0)
     made = Shown()
     qtbot.addWidget(made.page)
     made.watch()

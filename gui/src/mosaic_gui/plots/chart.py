@@ -55,7 +55,7 @@ class Chart(QFrame):
     moved_by = pyqtSignal(str, int)
     """Name, and by how many places the chart is to move."""
     resized = pyqtSignal()
-    """The area of the curves has another size."""
+    """The area of the curves has another size than the picture in it."""
     height_wanted = pyqtSignal(int)
     """1 or -1: higher or lower rows."""
 
@@ -68,6 +68,8 @@ class Chart(QFrame):
         self.key = chart_key(model, name)
         self._model = model
         self._is_made = False
+        self._is_fitting = False
+        """Whether a drawing lays the parts out, whose new sizes it then takes itself."""
         # the grid gives all charts of a row the same width, whatever their names and values are
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         layout = QVBoxLayout(self)
@@ -144,7 +146,7 @@ class Chart(QFrame):
         self._make()
         low, high = self._model.span or extent
         self._item.setXRange(low, high, padding=0)
-        self._item.layout.activate()  # the picture has the size of the box
+        self._fit()
         beyond = 0.0 if self._model.following else BEYOND * (high - low)
         first, last = low - beyond, high + beyond
         share = (last - first) / (high - low)
@@ -162,6 +164,16 @@ class Chart(QFrame):
         self._gaps.show(drawn, floor + 0.03 * (top - floor))
         self._dots.show_points(drawn)
         self._say_last(drawn)
+
+    def _fit(self) -> None:
+        """Lay the parts out, so that the picture has the size of the box."""
+        self._is_fitting = True
+        self._item.layout.activate()
+        self._is_fitting = False
+
+    def _on_box_resized(self) -> None:
+        if not self._is_fitting:
+            self.resized.emit()
 
     def _limits(self, drawn: Sequence[Drawn], low: float, high: float) -> tuple[float, float]:
         """Ends of the vertical axis, with a margin unless they were typed."""
@@ -247,7 +259,7 @@ class Chart(QFrame):
         # values at the pointer would cover the stretch that is chosen
         self._box.choosing.connect(self._on_left)
         # the picture has the size of the box, and is made again for another one
-        self._box.sigResized.connect(lambda _box: self.resized.emit())
+        self._box.sigResized.connect(lambda _box: self._on_box_resized())
         self._box.all_wanted.connect(lambda: self._model.set_following(True))
         self._box.menu_wanted.connect(lambda place: self.menu.popup(place.toPoint()))
         self._plot.scene().sigMouseMoved.connect(self._on_mouse)

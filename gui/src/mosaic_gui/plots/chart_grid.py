@@ -101,7 +101,7 @@ class ChartGrid(QScrollArea):
         """Draw what has grown, one chart after the other, so that no frame and no click waits for all of them."""
         if self.isVisible():
             for chart in self.charts:
-                self._queue.ask(chart.key, self._drawing(chart))
+                self._redraw_later(chart)
 
     def redraw(self) -> None:
         """Draw all charts at once, e.g. for a screenshot."""
@@ -159,6 +159,10 @@ class ChartGrid(QScrollArea):
             self.charts[0].redraw()
         self.redraw_in_turn()
 
+    def _redraw_later(self, chart: Chart) -> None:
+        if self.isVisible():  # all are drawn when the grid is shown
+            self._queue.ask(chart.key, self._drawing(chart))
+
     def _drawing(self, chart: Chart) -> Callable[[], Iterator[None]]:
         def draw() -> Iterator[None]:
             # what is scrolled out of sight is drawn when it comes into it
@@ -175,7 +179,7 @@ class ChartGrid(QScrollArea):
         chart.removed.connect(self.chart_removed)
         chart.said.connect(self.said)
         chart.limits_wanted.connect(self.limits_wanted)
-        chart.resized.connect(lambda: self._queue.ask(chart.key, self._drawing(chart)))
+        chart.resized.connect(lambda: self._redraw_later(chart))
         chart.moved_by.connect(self._move_by)
         chart.heading.dragged.connect(lambda place: self._drag(chart, place, is_end=False))
         chart.heading.dropped.connect(lambda place: self._drag(chart, place, is_end=True))

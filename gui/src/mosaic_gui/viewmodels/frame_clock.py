@@ -61,6 +61,8 @@ class DrawQueue(QObject):
         self._steps: Iterator[None] | None = None
         """Steps of the drawing that was begun."""
         self._began = 0.0
+        self._rested_at = 0.0
+        """When the pause after the last drawing ends."""
         self._turn = single_shot_timer(self, self._draw)
         self._painted = single_shot_timer(self, self._on_painted)
 
@@ -68,7 +70,7 @@ class DrawQueue(QObject):
         """Draw this when its turn comes. What returns steps is drawn in several turns, each of a few milliseconds."""
         self._waiting.setdefault(key, draw)
         if not self._turn.isActive() and not self._painted.isActive():
-            self._turn.start(0)
+            self._turn.start(max(0, round(1000 * (self._rested_at - time.perf_counter()))))
 
     @property
     def is_busy(self) -> bool:
@@ -103,5 +105,7 @@ class DrawQueue(QObject):
             self._turn.start(round(min(took_ms, LONGEST_REST_MS)))
             return
         rest_ms = min(max(LEAST_REST_MS, REST_SHARE * took_ms), LONGEST_REST_MS)
-        # with nothing to do it rests as well: what is asked for next waits for its end
-        self._turn.start(round(rest_ms))
+        # what is asked for next waits for the end of the pause; with nothing to draw no timer runs
+        self._rested_at = time.perf_counter() + rest_ms / 1000
+        if self._waiting:
+            self._turn.start(round(rest_ms))
