@@ -228,6 +228,7 @@ def client(qtbot: QtBot, tmp_path: Path) -> Iterator[DesktopClient]:
     qtbot.waitUntil(made.window.isActiveWindow)
     yield made
     made.launch._settle.stop()
+    made.preferences._settle.stop()  # what a test changed about the charts is not saved
     made.window.close()
     made.window.deleteLater()
 
