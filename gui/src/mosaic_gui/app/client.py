@@ -76,6 +76,7 @@ class DesktopClient(ClientParts):
         self.gamepad.close()
         self.desktop.close()
         self.stack.stop()
+        self.launch.stop()
         self.clock.stop()
         # tools that are at work remove what they have begun, and a comparer stops its evaluations
         self.export_controller.close(

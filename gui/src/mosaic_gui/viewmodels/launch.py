@@ -327,6 +327,10 @@ class LaunchModel(DraftModel):
         address = self.proxies.http if is_http else self.proxies.https
         return address or ""
 
+    def stop(self) -> None:
+        """Ask no more: the window closes."""
+        self._settle.stop()
+
     def _touch(self) -> None:
         if self.draft is None:
             return
