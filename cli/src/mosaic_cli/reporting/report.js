@@ -118,7 +118,7 @@
       }
       cursor = cursor || add(plot, "path", { class: "cursor" });
       cursor.setAttribute("d", `M${at} ${seen.y}v${seen.height}`);
-      tell(at);
+      showAt(at);
     });
     chart.addEventListener("pointerup", (event) => {
       const at = placeOf(event), start = from;
@@ -135,7 +135,7 @@
       cursor = null;
       readout.textContent = "";
     });
-    const tell = (at) => {
+    const showAt = (at) => {
       const found = new Map();
       for (const line of shownLines()) {
         const name = line.parentElement.querySelector("title").textContent;

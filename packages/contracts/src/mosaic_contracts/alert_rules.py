@@ -19,6 +19,7 @@ from mosaic_contracts.alert_words import (
     NAN,
 )
 from mosaic_contracts.compat import StrEnum
+from mosaic_contracts.marked_error import MarkedError
 from mosaic_contracts.search_words import ENDED, METRIC
 from mosaic_contracts.states import RunState
 
@@ -33,24 +34,8 @@ _BEGIN = "a rule begins with return, mean, best, length, m.METRIC, nan, inf, no 
 _AMOUNT = "write how long, for example 50k steps, 90s, 10m or 2h"
 
 
-class AlertError(ValueError):
-    """A rule that cannot be understood.
-
-    Attributes:
-        text: the rule.
-        start: position of the first character of the word that is wrong.
-        end: position after its last character.
-        reason: what is wrong with it, and what to write.
-    """
-
-    def __init__(self, text: str, start: int, end: int, reason: str) -> None:
-        super().__init__(f"{text[start:end]!r}: {reason}" if text[start:end] else reason)
-        self.text, self.start, self.end, self.reason = text, start, end, reason
-
-    @property
-    def pointed(self) -> str:
-        """The rule with a line below it that marks the word."""
-        return f"{self.text}\n{' ' * self.start}{'^' * max(1, self.end - self.start)}"
+class AlertError(MarkedError):
+    """A rule that cannot be understood."""
 
 
 class AlertKind(StrEnum):

@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from mosaic_contracts.choices import RecordLevel, RunKind
+from mosaic_contracts.marked_error import MarkedError
 from mosaic_contracts.search_words import (
     ALIASES,
     ENDED,
@@ -59,24 +60,8 @@ _FIELDS = {"env": "environment", "algo": "algorithm", "id": "run_id"}
 ParameterValue = bool | int | float | str | None
 
 
-class SearchError(ValueError):
-    """A search that cannot be understood.
-
-    Attributes:
-        text: the search.
-        start: position of the first character of the word that is wrong.
-        end: position after its last character.
-        reason: what is wrong with it, and what to write.
-    """
-
-    def __init__(self, text: str, start: int, end: int, reason: str) -> None:
-        super().__init__(f"{text[start:end]!r}: {reason}" if text[start:end] else reason)
-        self.text, self.start, self.end, self.reason = text, start, end, reason
-
-    @property
-    def pointed(self) -> str:
-        """The search with a line below it that marks the word."""
-        return f"{self.text}\n{' ' * self.start}{'^' * max(1, self.end - self.start)}"
+class SearchError(MarkedError):
+    """A search that cannot be understood."""
 
 
 class TermSource(Enum):

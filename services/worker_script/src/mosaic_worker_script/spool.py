@@ -1,6 +1,7 @@
 """Reads the spool: the files to which the processes of a script append their lines (`mosaic_hook.spool`)."""
 
 import os
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +17,7 @@ class SpoolReader:
     """Reads every line once, in the order of each process.
 
     Args:
-        folder: where the spool is made; it must not exist.
+        folder: where the spool is made. What a killed attempt of the run has left there is deleted.
         on_lines: called with what was read.
     """
 
@@ -24,6 +25,8 @@ class SpoolReader:
         self.folder = folder
         self._on_lines = on_lines
         self._open: dict[str, _Segment] = {}
+        if folder.exists():
+            shutil.rmtree(folder)
         folder.mkdir(mode=0o700)
         bell = folder / BELL
         os.mkfifo(bell, 0o600)
