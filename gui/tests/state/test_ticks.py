@@ -21,7 +21,7 @@ from mosaic_gui.state.ticks import place_ticks, value_ticks
 def test_values_have_round_marks(
     low: float, high: float, log_scale: bool, texts: list[str]
 ) -> None:
-    """Few, round, and with as many digits as tell them apart."""
+    """Few, round, and with enough digits to differ."""
     assert [text for _, text in value_ticks(low, high, 6, log_scale=log_scale)] == texts
 
 
