@@ -68,6 +68,8 @@ def test_a_group_of_scripts_and_a_failure(stack: StackUnderTest, script: Path) -
 
 
 SB3 = """
+import os
+os.environ["SB3_LOGDIR"] = "logs"  # else it is a new folder in /tmp
 import gymnasium as gym
 import torch
 from stable_baselines3 import PPO

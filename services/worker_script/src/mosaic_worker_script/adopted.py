@@ -10,6 +10,8 @@ from mosaic_workerkit.telemetry import Telemetry
 FOLDER = "checkpoints"
 AGAIN_S = 30.0
 """A file that is written again sooner than that is copied later, or at the script's end."""
+KEPT_FREE_BYTES = 4 * 2**30
+"""A copy that would leave less free space on the volume of the run's folder is not made."""
 
 
 @dataclass
@@ -54,6 +56,14 @@ class AdoptedFiles:
     def _announce(self, path: Path, file: _Adopted, reason: str) -> None:
         place = path
         if self._run_dir not in path.parents:
+            size = path.stat().st_size
+            if shutil.disk_usage(self._run_dir).free - size < KEPT_FREE_BYTES:
+                words = (
+                    f"{path} ({size:,} bytes) was not copied into the run's folder, for lack of free space. It is "
+                    "where the script has written it; `./mosaic disk` says what fills the disk."
+                )
+                self._telemetry.note("checkpoint-not-copied", words, kept=True)
+                return
             place = self._run_dir / FOLDER / f"{path.stem}-{file.step}{path.suffix}"
             place.parent.mkdir(parents=True, exist_ok=True)
             half = place.with_name(f".{place.name}.half")
