@@ -15,6 +15,7 @@ from mosaic_contracts.xmpp import ENV_XMPP_FILE
 from mosaic_workerkit.testing.recorded import read_events, write_spec
 
 TIMEOUT_S = 120.0
+TEMPORARY = "temporary"
 
 Event = dict[str, Any]
 
@@ -59,6 +60,8 @@ def start(folder: Path, access: Path | None = None, **spec: Any) -> "subprocess.
     if access is not None:
         environ[ENV_XMPP_FILE] = str(access)
     environ["MOSAIC_RUN_DIR"] = str(folder)
+    environ["TMPDIR"] = str(folder / TEMPORARY)
+    (folder / TEMPORARY).mkdir(exist_ok=True)
     verb = RunKind(str(whole.get("kind", "train"))).worker_verb
     return subprocess.Popen(
         [sys.executable, "-m", "mosaic_worker_spade", verb, "--run-dir", str(folder)],

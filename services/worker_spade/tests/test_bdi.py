@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.run_folder import (
+    TEMPORARY,
     TIMEOUT_S,
     Event,
     FinishedRun,
@@ -62,6 +63,11 @@ def test_plans_lead_the_learning(learned: FinishedRun) -> None:
     plans = [plan["plan"] for plan in learned.data("bdi.plan") if plan["trigger"] == "+!train"]
     assert plans == [*options, "done"]
     assert sum(option["steps"] for option in learned.data("bdi.option")) == 12_000
+
+
+def test_a_run_leaves_no_temporary_file(learned: FinishedRun) -> None:
+    """The folder that SPADE's own server makes when it is imported is gone."""
+    assert list((learned.folder / TEMPORARY).iterdir()) == []
 
 
 def test_every_recorded_step_can_be_explained(learned: FinishedRun) -> None:
