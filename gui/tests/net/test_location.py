@@ -67,6 +67,16 @@ def test_what_is_no_address_is_refused(tmp_path: Path, url: str) -> None:
         named_stack(url, None, tmp_path)
 
 
+def test_an_address_is_taken_without_what_was_copied_with_it(tmp_path: Path) -> None:
+    """The path of a request and a slash are left out, and a password is refused without being shown."""
+    make_home(tmp_path)
+    found = named_stack("http://localhost:8420/api/v1/runs", None, tmp_path)
+    assert found.url == "http://localhost:8420"
+    with pytest.raises(ArgumentInvalid, match="neither user") as caught:
+        named_stack("http://me:word@localhost:8420", None, tmp_path)
+    assert "word" not in str(caught.value)
+
+
 def test_the_data_root(tmp_path: Path) -> None:
     """MOSAIC_HOME wins; else the checkout's `var`."""
     assert data_root({"MOSAIC_HOME": str(tmp_path)}) == tmp_path

@@ -8,6 +8,7 @@ import pytest
 LIGHT = (
     "choices",
     "cursor",
+    "gateway_address",
     "group_words",
     "http_api",
     "problem_codes",

@@ -4,17 +4,23 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from mosaic_base.data_root import find_data_root
-from mosaic_contracts.http_api import FRAMES_PATH, LIVE_PATH
+from mosaic_contracts.gateway_address import (
+    AddressFault,
+    AddressInvalid,
+    checked_address,
+    frames_address,
+    host_of,
+    is_loopback,
+    live_address,
+    token_in,
+)
 from mosaic_contracts.stack import STACK_FILE, TOKEN_FILE, StackFile
 from mosaic_gui.errors import ArgumentInvalid, StackUnknown, TokenFileUnreadable
 from mosaic_gui.state.language import tr
-
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
@@ -30,17 +36,17 @@ class StackLocation:
     @property
     def live_url(self) -> str:
         """Address of the WebSocket."""
-        return "ws" + self.url.removeprefix("http") + LIVE_PATH
+        return live_address(self.url)
 
     @property
     def frames_url(self) -> str:
         """Address of the WebSocket for pictures of environments."""
-        return "ws" + self.url.removeprefix("http") + FRAMES_PATH
+        return frames_address(self.url)
 
     @property
     def is_loopback(self) -> bool:
         """Whether the address is on this machine, so that no proxy may be used."""
-        return urlsplit(self.url).hostname in _LOOPBACK
+        return is_loopback(self.url)
 
 
 def data_root(environ: Mapping[str, str] = os.environ) -> Path:
@@ -90,20 +96,28 @@ def named_stack(
         ArgumentInvalid: the address is none.
         TokenUnreadable: there is no token for it.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        address = checked_address(url)
+    except AddressInvalid as error:
+        if error.fault is AddressFault.EXTRA_PARTS:
+            raise ArgumentInvalid(
+                tr(
+                    "The address of a stack has neither user, query nor fragment: {address} would be one.",
+                    address=error.shown,
+                )
+            ) from error
         raise ArgumentInvalid(
             tr("{address} is no address like http://127.0.0.1:8420.", address=repr(url))
-        )
-    if token_file is None and parts.hostname not in _LOOPBACK:
+        ) from error
+    if token_file is None and not is_loopback(address):
         raise TokenFileUnreadable(
             tr(
                 "{host} is another machine, and this one's token is not for it: name a copy of its "
                 "secrets/gateway.token (--token-file).",
-                host=parts.hostname,
+                host=host_of(address),
             )
         )
-    return StackLocation(url.rstrip("/"), read_token(token_file or home / TOKEN_FILE), ca_file)
+    return StackLocation(address, read_token(token_file or home / TOKEN_FILE), ca_file)
 
 
 def read_token(path: Path) -> str:
@@ -113,7 +127,7 @@ def read_token(path: Path) -> str:
         TokenUnreadable: there is none.
     """
     try:
-        token = path.read_text("utf-8").strip()
+        token = token_in(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise TokenFileUnreadable(
             tr(
@@ -123,6 +137,6 @@ def read_token(path: Path) -> str:
                 why=type(error).__name__,
             )
         ) from error
-    if not token or any(c.isspace() for c in token):
+    if token is None:
         raise TokenFileUnreadable(tr("{file} holds no token. Name the right file.", file=path))
     return token

@@ -6,18 +6,25 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
 
 from mosaic_base.data_root import find_data_root
 from mosaic_client.errors import StackUnreachable, TokenUnreadable
-from mosaic_contracts.http_api import FRAMES_PATH, LIVE_PATH
+from mosaic_contracts.gateway_address import (
+    AddressFault,
+    AddressInvalid,
+    checked_address,
+    frames_address,
+    host_of,
+    is_loopback,
+    live_address,
+    token_in,
+)
 from mosaic_contracts.stack_files import STACK_FILE, TOKEN_FILE
 
 if TYPE_CHECKING:
     from mosaic_contracts.stack import StackFile
 
 START_HINT = "Start one with `./mosaic up -d`."
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Location(NamedTuple):
@@ -38,12 +45,12 @@ class Location(NamedTuple):
     @property
     def live_url(self) -> str:
         """Address of the WebSocket."""
-        return "ws" + self.url.removeprefix("http") + LIVE_PATH
+        return live_address(self.url)
 
     @property
     def frames_url(self) -> str:
         """Address of the WebSocket for frames."""
-        return "ws" + self.url.removeprefix("http") + FRAMES_PATH
+        return frames_address(self.url)
 
     @property
     def is_encrypted(self) -> bool:
@@ -53,7 +60,7 @@ class Location(NamedTuple):
     @property
     def is_loopback(self) -> bool:
         """Whether the stack is on this machine, so that no proxy may be used."""
-        return urlsplit(self.url).hostname in _LOOPBACK
+        return is_loopback(self.url)
 
 
 def data_root(environ: Mapping[str, str] = os.environ) -> Path:
@@ -208,11 +215,10 @@ def find_stack(
     file = token_file or environ.get("MOSAIC_TOKEN_FILE")
     if named:
         address = _checked_address(named)
-        host = urlsplit(address).hostname
-        if host not in _LOOPBACK and not file and token is None:
+        if not is_loopback(address) and not file and token is None:
             raise TokenUnreadable(
-                f"{host} is another machine, and this one's token is not for it: name a copy of its token with "
-                "--token-file (MOSAIC_TOKEN_FILE)."
+                f"{host_of(address)} is another machine, and this one's token is not for it: name a copy of its token "
+                "with --token-file (MOSAIC_TOKEN_FILE)."
             )
     else:
         written = gateway_url(home)
@@ -231,27 +237,21 @@ def find_stack(
 def _checked_address(given: str) -> str:
     """An address without what a person may have copied with it. Raises StackUnreachable."""
     try:
-        parts = urlsplit(given.strip())
-        is_good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        is_good = False
-    if not is_good:
+        return checked_address(given)
+    except AddressInvalid as error:
+        if error.fault is AddressFault.EXTRA_PARTS:
+            raise StackUnreachable(
+                f"The address of a stack has neither user, query nor fragment: {error.shown} would be one."
+            ) from error
         raise StackUnreachable(
             f"{given!r} is no address of a stack. It takes one like http://127.0.0.1:8080 or https://lab:8443, "
             "scheme and port included (--url, MOSAIC_URL)."
-        )
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise StackUnreachable(
-            f"The address of a stack has neither user, query nor fragment: "
-            f"{parts.scheme}://{parts.netloc.rpartition('@')[2]} would be one."
-        )
-    # Behind a proxy a stack may live below a path; what follows /api is ours to add.
-    return f"{parts.scheme}://{parts.netloc}{parts.path.partition('/api/')[0]}".rstrip("/")
+        ) from error
 
 
 def _read_token(path: Path) -> str:
     try:
-        token = path.expanduser().read_text("utf-8").strip()
+        token = token_in(path.expanduser().read_text("utf-8"))
     except PermissionError as error:
         raise TokenUnreadable(
             f"The token file {path} cannot be read ({error.strerror}). {owner_hint(path)}".strip()
@@ -263,8 +263,8 @@ def _read_token(path: Path) -> str:
             "(MOSAIC_TOKEN_FILE)."
         ) from error
     except UnicodeDecodeError:
-        token = ""
-    if not token or any(c.isspace() for c in token) or not token.isascii():
+        token = None
+    if token is None:
         raise TokenUnreadable(
             f"{path} holds no token. Name the right file with --token-file (MOSAIC_TOKEN_FILE)."
         )
