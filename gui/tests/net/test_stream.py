@@ -13,7 +13,7 @@ from mosaic_contracts.live import Ended, Hello, RunChanged
 from mosaic_gui.net import stream as stream_module
 from mosaic_gui.net.frames import goes_ahead
 from mosaic_gui.net.location import StackLocation
-from mosaic_gui.net.stream import EventStream
+from mosaic_gui.net.stream import MOST_SUBSCRIBED, EventStream
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import EventBatch, Follower
 
@@ -68,6 +68,25 @@ def test_it_says_who_it_is_and_asks_for_the_list(qtbot: QtBot, net: Connected) -
     assert not net.stub.headers[0].get("origin")
     assert isinstance(net.received[0][0], Hello)
     assert net.last.stack_version == "0.1.0"
+
+
+def test_more_runs_than_the_gateway_takes_wait_their_turn(qtbot: QtBot, net: Connected) -> None:
+    """A run is subscribed to when another one has ended, and after a loss again as many as before."""
+    for n in range(MOST_SUBSCRIBED + 2):
+        net.stream.follow(Follower(run_id(n)))
+
+    def subscribed() -> list[str]:
+        return [frame["run_id"] for frame in net.stub.asked if frame["op"] == "subscribe"]
+
+    qtbot.waitUntil(lambda: len(subscribed()) == MOST_SUBSCRIBED, timeout=WAIT_MS)
+    net.stream.unfollow(run_id(3))
+    qtbot.waitUntil(lambda: subscribed()[-1] == run_id(MOST_SUBSCRIBED), timeout=WAIT_MS)
+    assert len(subscribed()) == MOST_SUBSCRIBED + 1
+    net.stream.unfollow(run_id(MOST_SUBSCRIBED + 1))  # it waited: nobody has to be asked
+    net.stub.asked.clear()
+    net.stub.drop()
+    qtbot.waitUntil(lambda: len(subscribed()) == MOST_SUBSCRIBED, timeout=WAIT_MS)
+    assert run_id(MOST_SUBSCRIBED) in subscribed()
 
 
 def test_frames_arrive_as_models(qtbot: QtBot, net: Connected) -> None:

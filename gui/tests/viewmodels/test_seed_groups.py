@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.specimen import run, run_id
 
 from mosaic_gui.state.mean_band import mean_band
-from mosaic_gui.viewmodels.curves import seed_groups
+from mosaic_gui.viewmodels.curves import SeedGroups
 
 
 def test_only_the_seed_may_differ() -> None:
@@ -22,7 +22,7 @@ def test_only_the_seed_may_differ() -> None:
     ]
     known = {one.run_id: one for one in runs}
     ids = [run_id(n) for n in range(7)]
-    groups = seed_groups(ids, known)
+    groups = SeedGroups().groups(ids, known)
     assert groups == [[ids[0], ids[1], ids[5]], [ids[2], ids[3]], [ids[4]], [ids[6]]]
 
 

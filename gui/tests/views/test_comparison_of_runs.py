@@ -14,7 +14,10 @@ from tests.views.test_watch_page import Shown
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.controllers.preferences import PreferenceStore
+from mosaic_gui.plots.curve_pens import series_colour
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
+from mosaic_gui.viewmodels.run_table import Column
+from mosaic_gui.views.main_window import RUNS
 
 LEFT = Qt.MouseButton.LeftButton
 RATES = (0.001, 0.01)
@@ -89,6 +92,50 @@ def test_legend_names_runs_by_what_differs(shown: Shown) -> None:
         "ppo lr=0.001 · 2 seeds",
         "ppo lr=0.01 · 2 seeds",
     ]
+
+
+def test_a_run_has_one_colour_in_legend_chooser_and_charts(shown: Shown) -> None:
+    """It keeps its colour when the run that was first is no longer among them, and when it is alone."""
+    model = shown.model
+    model.set_grouping(False)
+    colours = model.colours
+    assert len(set(colours.values())) == 4
+    assert [colour for _, colour in model.legend] == [colours[i] for i in model.ordered_ids]
+    assert {i: colour for i, _, colour in model.choices} == colours
+    model.watch(run_id(3), [run_id(2)])
+    assert model.colours == {run_id(3): colours[run_id(3)], run_id(2): colours[run_id(2)]}
+    model.watch(run_id(1))
+    assert model.colours == {run_id(1): colours[run_id(1)]}
+
+
+def test_rows_of_the_list_have_the_colours_of_their_curves(qtbot: QtBot, tmp_path: Path) -> None:
+    """A row is marked while its curves are shown, in the colour that they have."""
+    client = DesktopClient(tmp_path / "home", PreferenceStore(None))
+    client.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
+    runs = [compared(n, RATES[n // 2]) for n in range(4)]
+    changes = client.store.replace_runs(runs)
+    client.table.consume(changes)
+    client.window.resize(1280, 800)
+    client.window.show()
+    client.window.show_page(RUNS)
+    client.run_list.read_changed.emit(True)
+    client.watch.set_grouping(False)
+    client.watch.watch(run_id(1), [run_id(2)])
+    table, colours = client.table, client.watch.colours
+    assert table.curve_colours == colours
+    for n in range(4):
+        row = table.row_of(run_id(n))
+        assert row is not None
+        tip = table.index(row, Column.RUN).data(Qt.ItemDataRole.ToolTipRole)
+        assert ("Its curves are shown" in tip) is (n in (1, 2))
+    qtbot.waitUntil(client.window.runs.table.isVisible)
+    image = client.window.runs.table.grab().toImage()
+    seen = {image.pixelColor(x, y).name() for x in range(420) for y in range(image.height())}
+    assert {series_colour(colour) for colour in colours.values()} <= seen
+    client.watch.watch(run_id(0))
+    assert list(table.curve_colours) == [run_id(0)]
+    client.window.close()
+    client.window.deleteLater()
 
 
 def test_any_of_the_runs_can_be_looked_at(qtbot: QtBot, shown: Shown) -> None:

@@ -300,6 +300,8 @@ class Wiring(QObject):
         runs.copy_wanted.connect(self.navigator.edit_copy)
         runs.train_wanted.connect(lambda: self.window.show_page(TRAIN))
         parts.run_list.read_changed.connect(runs.set_read)
+        for changed in (parts.watch.compared_changed, parts.watch.charts_changed):
+            changed.connect(lambda: parts.table.show_curve_colours(parts.watch.colours))
 
     def _connect_files(self) -> None:
         parts, window, files = self._parts, self.window, self.files

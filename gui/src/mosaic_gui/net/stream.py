@@ -41,6 +41,8 @@ WAKE_MS = 3_000
 OPEN_TIMEOUT_MS = 8_000
 TURN_S = 0.004
 """Time budget for decoding frames in one turn of the event loop."""
+MOST_SUBSCRIBED = 56
+"""Runs that are subscribed to at once; the gateway refuses more than 64. Others wait until one has ended."""
 MOST_UNREAD_BYTES = 96 * 2**20
 """Limit of the bytes received and not read yet. It is more than one frame may have."""
 
@@ -64,6 +66,7 @@ class EventStream(QObject):
         super().__init__(parent)
         self._location = location
         self._followers: dict[str, Follower] = {}
+        self._subscribed: set[str] = set()
         self._with_steps: set[str] = set()
         self._backoff = retry_backoff()
         self._was_live = False
@@ -109,8 +112,13 @@ class EventStream(QObject):
 
     def unfollow(self, run_id: str) -> None:
         """Unsubscribe from a run."""
-        if self._followers.pop(run_id, None) is not None:
-            self._send(Unsubscribe(run_id=run_id))
+        if self._followers.pop(run_id, None) is None or run_id not in self._subscribed:
+            return
+        self._subscribed.discard(run_id)
+        self._send(Unsubscribe(run_id=run_id))
+        waiting = (one for key, one in self._followers.items() if key not in self._subscribed)
+        if (follower := next(waiting, None)) is not None:
+            self._subscribe(follower)
 
     def want_steps(self, run_id: str, on: bool) -> None:
         """Subscribe to a run's steps too, from where its follower is, or unsubscribe."""
@@ -190,6 +198,7 @@ class EventStream(QObject):
         self._looked_at = self._active_at = _now()
         self._ping.start()
         self._send(SubscribeRuns())
+        self._subscribed.clear()
         for follower in self._followers.values():
             self._subscribe(follower)
         self._report(
@@ -264,6 +273,9 @@ class EventStream(QObject):
         self._report(ConnectionStatus(LinkState.IDLE, self._location.url, words, refused=True))
 
     def _subscribe(self, follower: Follower) -> None:
+        if follower.run_id not in self._subscribed and len(self._subscribed) >= MOST_SUBSCRIBED:
+            return  # its turn comes when another one has ended
+        self._subscribed.add(follower.run_id)
         # what is subscribed once more takes the place of what was
         has_steps = follower.run_id in self._with_steps
         types = [*DEFAULT_TYPES, *STEP_TYPES] if has_steps else None

@@ -76,7 +76,8 @@ def figure_of(model: CurveModel, name: str) -> Figure | None:
     if limits is None:
         return None
     margin = Y_MARGIN * (limits[1] - limits[0])
-    names = [(label, n) for label, n in model.legend if model.groups[n][0] not in model.view.hidden]
+    entries = zip(model.groups, model.legend, strict=False)  # no legend of a single curve
+    names = [entry for group, entry in entries if group[0] not in model.view.hidden]
     return Figure(
         drawn=drawn,
         names=names,

@@ -15,9 +15,11 @@ from PyQt6.QtCore import QObject, pyqtSignal
 from mosaic_contracts.machine import RESOURCE_METRICS
 from mosaic_contracts.run_names import distinct_names
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.spec import RunSpec
 from mosaic_gui.state.chart_page import AxisChoice, ValueFit
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.points_table import PointsTable, run_points
+from mosaic_gui.state.run_colours import RunColours
 from mosaic_gui.state.settings import MOST_SMOOTHING, XAxis
 from mosaic_gui.state.store import Followed, Store
 from mosaic_gui.state.x_zoom import Span
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
     from mosaic_gui.state.value_fit import Limits
     from mosaic_gui.viewmodels.curve_lines import ChartCurve
 
-MOST_OVERLAID = 31
-"""Beyond its eight colours a chart distinguishes lines by their dashes."""
+MOST_OVERLAID = 199
+"""Runs that are laid over one: all curves of a run are kept while it is shown, some hundred kilobytes. Beyond its eight
+colours a chart distinguishes lines by their dashes."""
 FIRST_CHARTS = 4
 MARGIN = 0.02
 """Free space at both ends of the horizontal axis, as a share of it."""
@@ -124,6 +127,8 @@ class CurveModel(QObject):
         self.grouping = True
         """Runs that differ in their seed alone are drawn as one."""
         self._names: list[str] = []
+        self._run_colours = RunColours()
+        self._seeds = SeedGroups()
         self._means: dict[tuple[str, tuple[str, ...]], Band] = {}
         """Groups of each chart as they were drawn last: what the crosshair reads."""
         self._whole: tuple[tuple[object, ...], Span | None] | None = None
@@ -175,8 +180,7 @@ class CurveModel(QObject):
     @property
     def has_seeds(self) -> bool:
         """Some of the runs differ in their seed alone."""
-        ids = [self.run_id, *self.overlaid]
-        return len(seed_groups(ids, self._store.runs)) < len(ids)
+        return len(self._seeds.groups(self._order, self._store.runs)) < len(self._order)
 
     @property
     def is_sample(self) -> bool:
@@ -192,8 +196,16 @@ class CurveModel(QObject):
     @property
     def groups(self) -> list[list[str]]:
         """The runs as they are drawn: those of a group share a colour."""
-        ids = self._order
-        return seed_groups(ids, self._store.runs) if self.grouping else [[i] for i in ids]
+        if not self.grouping:
+            return [[run_id] for run_id in self._order]
+        return self._seeds.groups(self._order, self._store.runs)
+
+    @property
+    def colours(self) -> dict[str, int]:
+        """Index of the colour of each run that is drawn; those of a group share one."""
+        groups = self.groups
+        found = self._run_colours.of([group[0] for group in groups if group[0]])
+        return {run_id: found[group[0]] for group in groups if group[0] for run_id in group}
 
     def set_charts(self, names: Sequence[str]) -> None:
         """Show the charts of these curves and no others."""
@@ -262,10 +274,11 @@ class CurveModel(QObject):
         self, name: str, low: float, high: float, buckets: int
     ) -> Iterator[list[Drawn]]:
         """As `drawn`, the curves of one colour at a time: each takes about a millisecond."""
-        labels = self._names_of_runs()
-        for colour, group in enumerate(self.groups):
-            if group[0] in self.view.hidden:
+        labels, colours = self._names_of_runs(), self.colours
+        for group in self.groups:
+            if not group[0] or group[0] in self.view.hidden:
                 continue
+            colour = colours[group[0]]
             members = [
                 replace(one, label=labels.get(i, i[:10]))
                 for i in group
@@ -316,22 +329,24 @@ class CurveModel(QObject):
     def _raw_values(self, name: str, low: float, high: float) -> list[Floats]:
         from mosaic_gui.viewmodels import curve_lines
 
-        seen = [f for i, f in self._followed() if self._group_of(i) not in self.view.hidden]
+        hidden = self._hidden_runs
+        seen = [followed for run_id, followed in self._followed() if run_id not in hidden]
         curves = (self._curve(followed, name) for followed in seen)
         return [
             values for one in curves if one for values in curve_lines.raw_between(one, low, high)
         ]
 
-    def _group_of(self, run_id: str) -> str:
-        """First run of the group that a run is drawn with."""
-        return next((group[0] for group in self.groups if run_id in group), run_id)
+    @property
+    def _hidden_runs(self) -> set[str]:
+        """Runs whose curves are hidden."""
+        return {i for group in self.groups if group[0] in self.view.hidden for i in group}
 
     def points_table(self, name: str) -> PointsTable:
         """Every point of a chart, with the runs that they belong to. For export."""
-        runs = []
+        runs, hidden = [], self._hidden_runs
         for run_id, followed in self._followed():
             series = followed.curves.series.get(name)
-            if series is None or self._group_of(run_id) in self.view.hidden:
+            if series is None or run_id in hidden:
                 continue
             columns = (series.steps.tolist(), series.t.tolist(), series.values.tolist())
             points = list(zip(*columns, strict=True))
@@ -363,16 +378,18 @@ class CurveModel(QObject):
         """Label and colour of each run, where there are several."""
         if not self.overlaid:
             return []
-        return [(self.group_label(group), n) for n, group in enumerate(self.groups)]
+        colours = self.colours
+        return [(self.group_label(group), colours[group[0]]) for group in self.groups]
 
     def nearest(self, name: str, x: float) -> list[Reading]:
         """Each curve's point that is nearest to a place; of a group its mean there, as it was drawn last."""
         from mosaic_gui.viewmodels import curve_lines
 
-        found = []
-        for colour, group in enumerate(self.groups):
-            if group[0] in self.view.hidden:
+        found, colours = [], self.colours
+        for group in self.groups:
+            if not group[0] or group[0] in self.view.hidden:
                 continue
+            colour = colours[group[0]]
             if len(group) > 1:
                 found += self._nearest_mean(group, name, colour, x)
                 continue
@@ -522,19 +539,29 @@ def group_name(run_id: str) -> str:
     return f"/{run_id}"
 
 
-def seed_groups(run_ids: Sequence[str], runs: Mapping[str, RunView]) -> list[list[str]]:
-    """The ids in groups that are equal but for the seed, in the order of their first one."""
-    groups: dict[str, list[str]] = {}
-    for run_id in run_ids:
-        groups.setdefault(_seed_key(run_id, runs), []).append(run_id)
-    return list(groups.values())
+class SeedGroups:
+    """Finds the runs that are equal but for the seed. What a run has apart from it is read once."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, tuple[RunSpec, str]] = {}
+
+    def groups(self, run_ids: Sequence[str], runs: Mapping[str, RunView]) -> list[list[str]]:
+        """The ids in groups that are equal but for the seed, in the order of their first one."""
+        groups: dict[str, list[str]] = {}
+        for run_id in run_ids:
+            run = runs.get(run_id)
+            key = run_id if run is None else self._key(run)
+            groups.setdefault(key, []).append(run_id)
+        return list(groups.values())
+
+    def _key(self, run: RunView) -> str:
+        known = self._keys.get(run.run_id)
+        if known is None or known[0] is not run.spec:
+            known = self._keys[run.run_id] = (run.spec, _seed_key(run.spec))
+        return known[1]
 
 
-def _seed_key(run_id: str, runs: Mapping[str, RunView]) -> str:
-    run = runs.get(run_id)
-    if run is None:
-        return run_id
-    spec = run.spec
+def _seed_key(spec: RunSpec) -> str:
     arguments = {key: value for key, value in spec.parameters.items() if key != "seed"}
     reported = [spec.worker, spec.algorithm, spec.environment, spec.steps, arguments]
     return json.dumps(reported, sort_keys=True, default=str)

@@ -25,7 +25,7 @@ from mosaic_contracts.run_search import (
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 from mosaic_gui.state import run_heads, run_row, wording
-from mosaic_gui.state.language import tr_mark
+from mosaic_gui.state.language import tr, tr_mark
 from mosaic_gui.state.run_columns import AddedColumn, AddedKind
 from mosaic_gui.state.run_facts import run_facts, stored_facts
 from mosaic_gui.state.run_heads import GROUP, VALUE, GroupProgress, RunHead
@@ -125,6 +125,8 @@ class RunListModel(QAbstractTableModel):
         """Columns behind the built-in ones."""
         self.figures: dict[str, dict[str, MetricFigures]] = {}
         """Figures of metrics, by name and run, as far as they were read."""
+        self.curve_colours: dict[str, int] = {}
+        """Index of the colour of each run whose curves are shown, on the page of the watched runs."""
         self.now = run_row.now()
         """The moment up to which elapsed times are counted."""
         self._changed: set[str] = set()
@@ -168,7 +170,7 @@ class RunListModel(QAbstractTableModel):
             case Qt.ItemDataRole.DisplayRole:
                 return self.title(run) if column == Column.RUN else self.text(run, column)
             case Qt.ItemDataRole.ToolTipRole:
-                return tool_tip(run, Column(column)) if column < len(Column) else None
+                return self._tool_tip(run, column)
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _NUMBERS_RIGHT if self.is_numeric(column) else None
             case Role.SORT:
@@ -178,6 +180,12 @@ class RunListModel(QAbstractTableModel):
             case Role.SUBTITLE:
                 return self.subtitle(run)
         return None
+
+    def _tool_tip(self, run: RunView, column: int) -> str | None:
+        words = tool_tip(run, Column(column)) if column < len(Column) else None
+        if column == Column.RUN and run.run_id in self.curve_colours:
+            return f"{words}\n\n" + tr("Its curves are shown, in the colour next to its name.")
+        return words
 
     def _head_data(self, head: RunHead, column: int, role: int) -> Any:
         if role == Qt.ItemDataRole.DisplayRole:
@@ -276,6 +284,19 @@ class RunListModel(QAbstractTableModel):
             self._sort_values.clear()
         self._changed.update(*(by_run for by_run in figures.values()))
         self._begin()
+
+    def show_curve_colours(self, colours: Mapping[str, int]) -> None:
+        """Show with these runs the colour of their curves.
+
+        Args:
+            colours: Index of the colour of each run that is drawn.
+        """
+        if colours == self.curve_colours:
+            return
+        changed = dict(self.curve_colours.items() ^ colours.items())
+        self.curve_colours = dict(colours)
+        for first, last in stretches(self._row_of[i] for i in changed if i in self._row_of):
+            self.dataChanged.emit(self.index(first, Column.RUN), self.index(last, Column.RUN))
 
     # --- what is shown
 

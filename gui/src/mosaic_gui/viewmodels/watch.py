@@ -285,7 +285,7 @@ class WatchModel(CurveModel):
     @property
     def choices(self) -> list[tuple[str, str, int]]:
         """Id, name and colour of each run that is compared."""
-        colours = {i: n for n, group in enumerate(self.groups) for i in group}
+        colours = self.colours
         return [(run.run_id, self.label(run.run_id), colours[run.run_id]) for run in self.compared]
 
     @property

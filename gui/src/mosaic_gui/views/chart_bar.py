@@ -3,18 +3,21 @@
 import math
 
 from PyQt6.QtCore import QPoint, QSize, Qt
-from PyQt6.QtGui import QResizeEvent, QShowEvent
-from PyQt6.QtWidgets import QHBoxLayout, QSlider, QToolButton, QWidget
+from PyQt6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
+from PyQt6.QtWidgets import QHBoxLayout, QLineEdit, QSlider, QToolButton, QToolTip, QWidget
 
 from mosaic_gui.state.language import tr
-from mosaic_gui.state.settings import XAxis
+from mosaic_gui.state.number_entry import read_number
+from mosaic_gui.state.settings import MOST_SMOOTHING, XAxis
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.curves import CurveModel
 from mosaic_gui.views.chart_layout_menu import ChartLayoutMenu
 from mosaic_gui.views.curve_picker import CurvePicker
 from mosaic_gui.views.segments import Segments
-from mosaic_gui.views.text import button, label
+from mosaic_gui.views.text import button, label, restyle
 
+FACTOR_WIDTH = 56
+"""Pixels: room for `0.9995`."""
 _TICKS = 100
 
 
@@ -41,8 +44,8 @@ class ChartBar(QWidget):
         self.smoothing.setMinimumWidth(36)
         self.smoothing.setMaximumWidth(96)
         self.smoothing.setAccessibleName(tr("Smoothing"))
-        self._factor = label("", "small")
-        self._factor.setFixedWidth(34)
+        self.smoothing.setToolTip(tr("Smoothing: arrow keys, Page Up and Page Down, Home and End"))
+        self.factor = SmoothingField(model)
         self.log = button(tr("Log"), "segment", "charts.log")
         self.log.setCheckable(True)
         self.log.setToolTip(tr("Values on a logarithmic scale"))
@@ -74,7 +77,7 @@ class ChartBar(QWidget):
         self._smooth = label(tr("Smooth"), "small")
         row.addWidget(self._smooth)
         row.addWidget(self.smoothing, 1)
-        row.addWidget(self._factor)
+        row.addWidget(self.factor)
         row.addWidget(self.seeds)
         row.addWidget(self.log)
         row.addWidget(self.follow)
@@ -91,7 +94,7 @@ class ChartBar(QWidget):
         self.smoothing.blockSignals(True)
         self.smoothing.setValue(ticks_of(model.smoothing))
         self.smoothing.blockSignals(False)
-        self._factor.setText(f"{model.smoothing:.3g}" if model.smoothing else tr("off"))
+        self.factor.refresh()
         self.log.setChecked(model.log_scale)
         self.seeds.setVisible(model.has_seeds)
         self.seeds.setChecked(model.grouping)
@@ -147,6 +150,71 @@ class ChartBar(QWidget):
         picker.open_at(
             self.choose.mapToGlobal(QPoint(self.choose.width(), self.choose.height() + 4))
         )
+
+
+class SmoothingField(QLineEdit):
+    """The smoothing factor as a number that can be typed. The slider cannot reach all of them."""
+
+    def __init__(self, model: CurveModel) -> None:
+        super().__init__()
+        self._model = model
+        self.setObjectName("charts.smoothing.value")
+        self.setAccessibleName(tr("Smoothing factor"))
+        self.setFixedWidth(FACTOR_WIDTH)
+        self.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.editingFinished.connect(self._take)
+        self.textEdited.connect(lambda _text: self._mark(""))
+        self._mark("")
+
+    def refresh(self) -> None:
+        """Show the factor that holds, unless another one is being typed."""
+        if not (self.hasFocus() and self.isModified()):
+            self._show()
+
+    def keyPressEvent(self, event: QKeyEvent | None) -> None:
+        """Escape leaves the factor as it was; up and down change it as the slider does."""
+        key = event.key() if event is not None else None
+        if key == Qt.Key.Key_Escape and self.isModified():
+            self._show()
+        elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            ticks = ticks_of(self._model.smoothing) + (1 if key == Qt.Key.Key_Up else -1)
+            self._model.set_smoothing(factor_of(min(max(ticks, 0), _TICKS)))
+            self._show()
+        else:
+            super().keyPressEvent(event)
+
+    def _show(self) -> None:
+        factor = self._model.smoothing
+        self.setText(f"{factor:.4g}" if factor else tr("off"))
+        self.setModified(False)
+        self._mark("")
+
+    def _take(self) -> None:
+        if not self.isModified():
+            return
+        text = self.text().strip()
+        try:
+            factor = 0.0 if text in ("", tr("off")) else read_number(text)
+        except ValueError as error:
+            self._mark(str(error))
+            return
+        if not 0 <= factor <= MOST_SMOOTHING:
+            self._mark(tr("must be between 0 and {most}", most=f"{MOST_SMOOTHING:g}"))
+            return
+        self.setModified(False)
+        if factor != self._model.smoothing:
+            self._model.set_smoothing(factor)
+        self._show()
+
+    def _mark(self, fault: str) -> None:
+        """Show why the text is no factor; empty: it is one."""
+        if bool(self.property("wrong")) is not bool(fault):
+            self.setProperty("wrong", bool(fault))
+            restyle(self)
+        usual = tr("0 shows every value, 0.999 smooths the most. Return takes the number.")
+        self.setToolTip(fault or usual)
+        if fault:
+            QToolTip.showText(self.mapToGlobal(QPoint(0, self.height())), fault, self)
 
 
 def factor_of(ticks: int) -> float:

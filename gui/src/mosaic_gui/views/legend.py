@@ -2,32 +2,21 @@
 
 from collections.abc import Sequence
 
-from PyQt6.QtCore import QPointF, QRectF, QSize, Qt, pyqtSignal
-from PyQt6.QtGui import (
-    QColor,
-    QContextMenuEvent,
-    QIcon,
-    QMouseEvent,
-    QPainter,
-    QPen,
-    QPixmap,
-    QResizeEvent,
-)
+from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtGui import QContextMenuEvent, QIcon, QMouseEvent, QResizeEvent
 from PyQt6.QtWidgets import QFrame, QMenu, QPushButton, QScrollArea, QWidget
 
 from mosaic_gui.discard import discard
-from mosaic_gui.plots.curve_pens import dash_of, series_colour
 from mosaic_gui.state.language import tr
-from mosaic_gui.theme.current import current, on_theme
+from mosaic_gui.theme.current import on_theme
 from mosaic_gui.viewmodels.curves import CurveModel
 from mosaic_gui.views.flow_layout import FlowLayout
+from mosaic_gui.views.swatch import SWATCH, swatch
 from mosaic_gui.views.text import restyle
 
 MOST_HEIGHT = 84
 """Pixels; a longer legend scrolls."""
 _BETWEEN_PX = 4
-_DOT = QSize(16, 12)
-_SCALE = 3
 
 
 class Legend(QScrollArea):
@@ -54,7 +43,7 @@ class Legend(QScrollArea):
     def refresh(self) -> None:
         """Show what the model draws now."""
         legend = self._model.legend
-        keys = [self._model.groups[colour][0] for _, colour in legend]
+        keys = [group[0] for group in self._model.groups] if legend else []
         if [entry.curve for entry in self.entries] != keys:
             for entry in self.entries:
                 discard(entry)
@@ -105,7 +94,7 @@ class LegendEntry(QPushButton):
         self.setProperty("kind", "legend")
         self.setObjectName(f"legend.{curve}")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setIconSize(_DOT)
+        self.setIconSize(SWATCH)
         self.clicked.connect(lambda: self.flip_wanted.emit(self.curve))
 
     def show_curve(self, name: str, colour: int, *, is_hidden: bool) -> None:
@@ -146,24 +135,3 @@ class LegendEntry(QPushButton):
             if (action := menu.addAction(words)) is not None:
                 action.triggered.connect(lambda _on, act=act: act())
         menu.popup(event.globalPos())
-
-
-def swatch(colour: int, *, is_hidden: bool) -> QPixmap:
-    """A dot in the colour of a curve, a dashed line for curves that are dashed; hollow where it is hidden."""
-    picture = QPixmap(_DOT * _SCALE)
-    picture.setDevicePixelRatio(_SCALE)
-    picture.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(picture)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    drawn = QColor(current().muted if is_hidden else series_colour(colour))
-    dash = dash_of(colour)
-    middle = _DOT.height() / 2
-    if dash is not Qt.PenStyle.SolidLine:
-        painter.setPen(QPen(drawn, 2.0, dash))
-        painter.drawLine(QPointF(0, middle), QPointF(_DOT.width(), middle))
-    else:
-        painter.setPen(QPen(drawn, 1.4))
-        painter.setBrush(Qt.BrushStyle.NoBrush if is_hidden else drawn)
-        painter.drawEllipse(QRectF(2, middle - 4.5, 9, 9))
-    painter.end()
-    return picture

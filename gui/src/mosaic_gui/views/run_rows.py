@@ -20,6 +20,7 @@ from mosaic_gui.theme.icon import pixmap
 from mosaic_gui.viewmodels.run_list import RunListModel
 from mosaic_gui.viewmodels.run_table import Column
 from mosaic_gui.views.badge import HEIGHT, badge_width, draw_badge, draw_bar
+from mosaic_gui.views.swatch import SWATCH, swatch
 
 ROW_HEIGHT = 42
 _INSET = 11
@@ -88,6 +89,7 @@ class RunRows:
         self._shaped = lru_cache(_TEXTS)(partial(_shaped, self._fonts))
         self._badge = lru_cache(_PICTURES)(_badge)
         self._bar = lru_cache(_PICTURES)(_bar)
+        self._swatch = lru_cache(_PICTURES)(swatch)
 
     @property
     def ground(self) -> QColor:
@@ -118,7 +120,8 @@ class RunRows:
             if column == Column.STATE:
                 self._paint_badge(painter, rect, run_row.badge(run))
             elif column == Column.RUN:
-                self._paint_title(painter, rect, model.title(run), model.subtitle(run))
+                place = self._paint_colour(painter, rect, model.curve_colours.get(run.run_id))
+                self._paint_title(painter, place, model.title(run), model.subtitle(run))
             elif column == Column.PROGRESS:
                 self._paint_progress(painter, rect, run)
             elif column == Column.TAGS:
@@ -205,6 +208,14 @@ class RunRows:
         top = rect.top() + (rect.height() - HEIGHT) // 2
         picture = self._badge(*badge, self._ratio())
         painter.drawPixmap(QPoint(rect.left() + _INSET - 1, top), picture)
+
+    def _paint_colour(self, painter: QPainter, rect: QRect, colour: int | None) -> QRect:
+        """Paint the colour of a run's curves before its name; return the place that is left."""
+        if colour is None:
+            return rect
+        top = rect.top() + (rect.height() - SWATCH.height()) // 2
+        painter.drawPixmap(QPoint(rect.left() + _INSET - 2, top), self._swatch(colour))
+        return rect.adjusted(SWATCH.width() + 2, 0, 0, 0)
 
     def _paint_title(self, painter: QPainter, rect: QRect, title: str, about: str) -> None:
         place = rect.adjusted(_INSET, 5, -6, -5)
