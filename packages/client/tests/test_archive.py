@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -245,3 +246,104 @@ def test_a_value_that_fits_no_column_is_in_the_archive_as_text(tmp_path: Path) -
         step = pq.read_table(io.BytesIO(archive.read(f"{folder}/step.parquet")))
     assert step.to_pydict()["action"] == ["1", '"left"']
     assert list(tmp_path.iterdir()) == [target]
+
+
+def forms_of(pid: int) -> list[int]:
+    """Processes that make forms of events for a process."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    children = [int(word) for task in tasks for word in (task / "children").read_text().split()]
+    return [
+        child
+        for child in children
+        if b"form_process" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_form_whose_process_is_killed_leaves_nothing(tmp_path: Path, number: int) -> None:
+    """Neither a file nor another process; the message says what ended."""
+    answer = stack()
+    killed: list[int] = []
+
+    def answer_after_kill(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/batches") and not killed:
+            killed.append(forms_of(os.getpid())[number])
+            os.kill(killed[0], signal.SIGKILL)
+        return answer(request)
+
+    with client_of(answer_after_kill) as client, pytest.raises(ArchiveRefused, match="by signal 9"):
+        client.archive([RUN_ID], tmp_path / "a.zip")
+    assert list(tmp_path.iterdir()) == []
+    assert forms_of(os.getpid()) == []
+
+
+def test_a_cancelled_archive_leaves_no_process_and_no_file(tmp_path: Path) -> None:
+    """Whatever is done at that moment: the processes that make forms end with it."""
+
+    def cancel(progress: ArchiveProgress) -> None:
+        assert len(forms_of(os.getpid())) == 2
+        raise KeyboardInterrupt
+
+    with client_of(stack()) as client, pytest.raises(KeyboardInterrupt):
+        client.archive([RUN_ID], tmp_path / "a.zip", progress=cancel)
+    assert list(tmp_path.iterdir()) == []
+    assert forms_of(os.getpid()) == []
+
+
+def test_forms_end_when_their_writer_is_killed(tmp_path: Path) -> None:
+    """They wait for more batches when the process that orders them is gone."""
+    batches = tmp_path / "batches"
+    batches.touch()
+    program = (
+        "import sys, pathlib, time\n"
+        "from mosaic_client.archive.forms import EventForms\n"
+        "from mosaic_client.archive.form_messages import FormKind\n"
+        "folder = pathlib.Path(sys.argv[1])\n"
+        "with EventForms(list(FormKind), folder) as forms:\n"
+        "    forms.begin(folder / 'batches', 0)\n"
+        "    print('begun', flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        forms = [os.pidfd_open(pid) for pid in forms_of(process.pid)]
+        assert len(forms) == 2
+        process.kill()
+        process.wait()
+    for form in forms:
+        assert select.select([form], [], [], 60)[0] == [form]
+        os.close(form)
+
+
+def test_several_runs_use_the_same_processes(tmp_path: Path) -> None:
+    """One after the other; each has its own events."""
+    other = RUN_ID[:-1] + "W"
+    answer = stack()
+
+    def answer_for_both(request: httpx.Request) -> httpx.Response:
+        renamed = httpx.Request("GET", str(request.url).replace(other, RUN_ID))
+        found = answer(renamed)
+        if found.headers.get("content-type") or not request.url.path.endswith(other):
+            return found
+        return httpx.Response(200, content=found.content.replace(RUN_ID.encode(), other.encode()))
+
+    seen: set[int] = set()
+    with client_of(answer_for_both) as client:
+        client.archive(
+            [RUN_ID, other],
+            tmp_path / "a.zip",
+            progress=lambda _: seen.update(forms_of(os.getpid())),
+        )
+    assert len(seen) == 2
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        for run_id in (RUN_ID, other):
+            folder = f"runs/{run_id}/events"
+            lines = zstandard.ZstdDecompressor().stream_reader(
+                io.BytesIO(archive.read(f"{folder}/events.jsonl.zst"))
+            )
+            assert len(lines.read().splitlines()) == EVENTS
+            step = pq.read_table(io.BytesIO(archive.read(f"{folder}/parquet/step.parquet")))
+            assert step.num_rows == 2

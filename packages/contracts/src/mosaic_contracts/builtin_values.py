@@ -39,6 +39,7 @@ _NATIVE_ORDER = "<" if sys.byteorder == "little" else ">"
 _SPACED = {"action": "action", "observation": "observation"}
 """Field of an event -> space of the config."""
 _SCALARS = frozenset({int, float, bool, type(None)})
+_LEAVES = _SCALARS | {str}
 
 Space = Mapping[str, Any]
 
@@ -95,20 +96,25 @@ def to_builtin(value: Any, space: Space | None, levels: int = MAX_LEVELS) -> Any
     Raises:
         TypeError: the value is none of msgpack.
     """
-    if isinstance(value, str | int | float | None):
+    if type(value) in _LEAVES or isinstance(value, str | int | float):
         return value
     if isinstance(value, bytes):
         known = _by_space(value, space) if space else None
         return _base64(value) if known is None else known
-    if isinstance(value, Mapping | list | tuple) and levels == 0:
+    if levels == 0 and isinstance(value, Mapping | list | tuple):
         return TOO_DEEP
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         inner = _inner_spaces(space)
         return {
-            _key(key): to_builtin(item, inner.get(key), levels - 1) for key, item in value.items()
+            _key(key): item
+            if type(item) in _LEAVES
+            else to_builtin(item, inner.get(key), levels - 1)
+            for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [to_builtin(item, None, levels - 1) for item in value]
+        return [
+            item if type(item) in _LEAVES else to_builtin(item, None, levels - 1) for item in value
+        ]
     if isinstance(value, msgspec.msgpack.Ext):
         return _base64(bytes(value.data))
     if isinstance(value, datetime.datetime):

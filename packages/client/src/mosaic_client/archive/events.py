@@ -1,16 +1,15 @@
-"""Events of one run in an archive as the store has them. They are read from the stack and decoded once."""
+"""Events of one run in an archive as the store has them. Each batch is decoded to see that it is whole."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import zstandard
 
-from mosaic_base.sealed_zip import SealedZipWriter, ZipEntryWriter
+from mosaic_base.sealed_zip import ZipEntryWriter
 from mosaic_client.errors import AnswerInvalid
-from mosaic_client.export.stored import Spaces, StoredPart
+from mosaic_client.export.stored import Spaces
 from mosaic_client.export.writing import ReadPage, read_pages
-from mosaic_contracts.archive_words import RUN_BATCHES, run_entry
 from mosaic_contracts.batch_file import (
     BATCH_FILE_BEGINNING,
     MAX_FRAME_BYTES,
@@ -18,7 +17,6 @@ from mosaic_contracts.batch_file import (
     read_batches,
 )
 from mosaic_contracts.cursor import Cursor, format_cursor
-from mosaic_contracts.merge import BatchSlice, merge_in_time
 from mosaic_contracts.run_archives import ArchivedSource
 from mosaic_contracts.stored import BatchPage
 from mosaic_contracts.wire import (
@@ -33,15 +31,6 @@ from mosaic_contracts.wire import (
 
 _PAGE_FRAMES = 64
 _PACK_LEVEL = 1
-CountEvents = Callable[[int], None]
-"""Called with the number of events that are done so far."""
-
-
-class EventForm(Protocol):
-    """Makes another form of the events."""
-
-    def add(self, part: StoredPart) -> None:
-        """Take events that follow those before in time."""
 
 
 @dataclass
@@ -85,40 +74,21 @@ class StoredEvents:
             self.packages = {str(name): str(version) for name, version in packages.items()}
 
 
-def write_events(
-    archive: SealedZipWriter,
-    run_id: str,
-    read_page: ReadPage,
-    forms: Iterable[EventForm],
-    done: CountEvents,
-) -> StoredEvents:
-    """Write all stored batches of a run as one entry. They are decoded once, for all forms.
+def write_events(file: ZipEntryWriter, read_page: ReadPage) -> Iterator[StoredEvents]:
+    """Write all stored batches of a run to the entry for them.
 
     Args:
-        archive: where to.
-        run_id: the run.
+        file: the entry.
         read_page: reads the page after a cursor.
-        forms: they get the events in order of time.
-        done: called after each batch.
+
+    Yields:
+        What was read so far, after each page; always the same object.
 
     Raises:
         AnswerInvalid: the stack sent what is no batch of this version.
         OSError: the disk refused.
     """
     found = StoredEvents()
-    with archive.entry(run_entry(run_id, RUN_BATCHES)) as file:
-        count = 0
-        for part in merge_in_time(_stored(file, found, read_page)):
-            events = StoredPart(part, part.records, found.spaces.get(part.batch.attempt))
-            for form in forms:
-                form.add(events)
-            count += len(part.records)
-            done(count)
-    return found
-
-
-def _stored(file: ZipEntryWriter, found: StoredEvents, read_page: ReadPage) -> Iterator[BatchSlice]:
-    """Write each batch, and give its events that the page before did not have."""
     unpack = zstandard.ZstdDecompressor().decompress
     file.write(BATCH_FILE_BEGINNING)
     for page in read_pages(read_page):
@@ -131,21 +101,25 @@ def _stored(file: ZipEntryWriter, found: StoredEvents, read_page: ReadPage) -> I
                     file.write(pack_batch(_head(batch), frame))
                 elif fresh:
                     file.write(_packed_end(part, fresh))
-                if fresh:
-                    yield BatchSlice(part, part.records[-fresh:])
+        yield found
 
 
-def archived_pages(source: BinaryIO, found: StoredEvents) -> Iterator[BatchPage]:
-    """Read what `write_events` wrote once more, as pages of a stack."""
+def archived_pages(source: BinaryIO, spaces: dict[int, Spaces]) -> Iterator[BatchPage]:
+    """Read what `write_events` wrote, as pages of a stack.
+
+    Args:
+        source: open at the beginning of the batches.
+        spaces: spaces of each attempt.
+    """
     position: Cursor = {}
     frames: list[bytes] = []
     for head, frame in read_batches(source):
         frames.append(frame)
         position[(head.attempt, head.source)] = head.seq0 + head.n - 1
         if len(frames) == _PAGE_FRAMES:
-            yield BatchPage(found.spaces, frames, format_cursor(position), has_more=True)
+            yield BatchPage(spaces, frames, format_cursor(position), has_more=True)
             frames = []
-    yield BatchPage(found.spaces, frames, format_cursor(position), has_more=False)
+    yield BatchPage(spaces, frames, format_cursor(position), has_more=False)
 
 
 def _decoded(unpack: Callable[..., bytes], frame: bytes) -> Batch:

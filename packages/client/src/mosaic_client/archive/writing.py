@@ -3,8 +3,7 @@
 import hashlib
 import os
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -17,9 +16,9 @@ from mosaic_base.atomic import sync_folder
 from mosaic_base.output_file import output_file
 from mosaic_base.sealed_zip import SealedZip, SealedZipInvalid, SealedZipWriter, is_safe_name
 from mosaic_client.archive.draft import draft_folder
-from mosaic_client.archive.events import StoredEvents, archived_pages, write_events
-from mosaic_client.archive.forms import ColumnFiles, EventFile, LinesFile
-from mosaic_client.archive.region import open_region
+from mosaic_client.archive.events import StoredEvents, write_events
+from mosaic_client.archive.form_messages import FormKind
+from mosaic_client.archive.forms import EventForms
 from mosaic_client.errors import ArchiveRefused, ArtifactUnknown, ParquetMissing
 from mosaic_contracts.archive_words import (
     ARCHIVE_HEAD,
@@ -119,7 +118,11 @@ def write_archive(
     views = [_require_whole(client.run(run_id)) for run_id in _distinct(run_ids)]
     with draft_folder(target) as folder:
         draft = folder / "archive"
-        with draft.open("wb") as file, SealedZipWriter(file) as archive:
+        with (
+            draft.open("wb") as file,
+            SealedZipWriter(file) as archive,
+            _forms(folder, without) as forms,
+        ):
             head = ArchiveHead(
                 created_at=datetime.now(UTC),
                 mosaic=version(DISTRIBUTION),
@@ -131,7 +134,7 @@ def write_archive(
                 group = _group(client, group_id)
                 archive.add(group_entry(group_id), _json(group))
             runs = [
-                _RunWriter(client, archive, file, draft, view, without, on_progress).write()
+                _RunWriter(client, archive, file, draft, forms, view, without, on_progress).write()
                 for view in views
             ]
             archive.seal()
@@ -153,6 +156,7 @@ class _RunWriter:
         archive: SealedZipWriter,
         file: BinaryIO,
         draft: Path,
+        forms: EventForms,
         view: RunView,
         without: Collection[str],
         on_progress: OnProgress,
@@ -161,6 +165,7 @@ class _RunWriter:
         self._archive = archive
         self._file = file
         self._draft = draft
+        self._forms = forms
         self._view = view
         self._run_id = view.run_id
         self._without = without
@@ -195,42 +200,23 @@ class _RunWriter:
     def _write_events(self) -> StoredEvents:
         run_id, summary = self._run_id, self._view.summary
         total = None if summary is None else summary.events
-        forms = self._forms()
-        with ExitStack() as open_forms:
-            for form in forms:
-                open_forms.enter_context(form)
-            found = write_events(
-                self._archive,
-                run_id,
-                lambda cursor: self._client.batches(run_id, cursor),
-                forms,
-                self._counted(ArchivePhase.EVENTS, total),
-            )
-        self._file.flush()
-        start = self._archive.data_offset(run_entry(run_id, RUN_BATCHES))
-        size = self._file.tell() - start
-
-        def read_again() -> Iterator[BatchPage]:
-            with open_region(self._draft, start, size) as batches:
-                yield from archived_pages(batches, found)
-
-        for form in forms:
-            form.copy_into(self._archive, run_id, read_again)
+        report = self._counted(ArchivePhase.EVENTS, total)
+        found, forms = StoredEvents(), self._forms
+        with self._archive.entry(run_entry(run_id, RUN_BATCHES)) as file:
+            self._file.flush()
+            forms.begin(self._draft, self._file.tell())
+            for found in write_events(file, self._read_page):
+                self._file.flush()
+                forms.add(file.bytes, found.spaces)
+                report(forms.done(found.count))
+        forms.end(file.bytes)
+        while forms.wait_progress():
+            report(forms.done(found.count))
+        forms.copy_into(self._archive, run_id)
         return found
 
-    def _forms(self) -> list[EventFile]:
-        forms: list[EventFile] = []
-        if LINES not in self._without:
-            forms.append(LinesFile(self._draft.with_name(f"lines-{self._run_id}")))
-        if COLUMNS not in self._without:
-            folder = self._draft.with_name(f"parquet-{self._run_id}")
-            try:
-                forms.append(ColumnFiles(folder))
-            except ParquetMissing as error:
-                raise ArchiveRefused(
-                    f"{error} Or leave Parquet out: without={[COLUMNS]!r}."
-                ) from error
-        return forms
+    def _read_page(self, cursor: str) -> BatchPage:
+        return self._client.batches(self._run_id, cursor)
 
     def _write_files(self, manifest: RunManifest) -> tuple[list[ArchivedFile], list[LeftOutFile]]:
         wanted = [entry for entry in manifest.entries if self._why_not(entry) is None]
@@ -300,6 +286,16 @@ class _RunWriter:
 
     def _add(self, name: str, model: BaseModel) -> None:
         self._archive.add(run_entry(self._run_id, name), _json(model))
+
+
+def _forms(folder: Path, without: Collection[str]) -> EventForms:
+    """Processes that make the forms of the events that are wanted."""
+    words = {LINES: FormKind.LINES, COLUMNS: FormKind.COLUMNS}
+    kinds = [kind for word, kind in words.items() if word not in without]
+    try:
+        return EventForms(kinds, folder)
+    except ParquetMissing as error:
+        raise ArchiveRefused(f"{error} Or leave Parquet out: without={[COLUMNS]!r}.") from error
 
 
 def _group(client: "Client", group_id: str) -> ArchivedGroup:

@@ -4,14 +4,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 from pydantic_core import to_json
 
+from mosaic_client.export.json_values import json_bytes
 from mosaic_contracts.builtin_values import Space, to_builtin
 from mosaic_contracts.wire import MAX_EVENT_BYTES
 
-_encode = msgspec.json.Encoder().encode
+_TRUE = pa.scalar(True)
 
 
 class ValueMisfit(Exception):
@@ -116,26 +116,26 @@ def _packed(values: Sequence[Any], kind: pa.FixedSizeListType) -> pa.Array | Non
     """The column of raw bytes and None, or None where something else is among them."""
     width = kind.list_size * kind.value_type.bit_width // 8
     kinds = set(map(type, values))
+    mask = None
     if kinds == {type(None)}:
         body = bytes(width * len(values))  # untouched pages of zeros cost nothing
+        mask = pa.repeat(_TRUE, len(values))
     elif kinds <= {bytes, type(None)} and {len(v) for v in values if v is not None} == {width}:
         empty = bytes(width)
         body = b"".join(empty if value is None else value for value in values)
+        if type(None) in kinds:
+            mask = pa.array([v is None for v in values], pa.bool_())
     else:
         return None
     flat = pa.Array.from_buffers(
         kind.value_type, len(values) * kind.list_size, [None, pa.py_buffer(body)]
     )
-    mask = pa.array([v is None for v in values], pa.bool_()) if None in values else None
     return pa.FixedSizeListArray.from_arrays(flat, type=kind, mask=mask)
 
 
 def json_text(value: Any, space: Space | None) -> str:
     """A value as JSON, numbers that are not finite as words."""
-    plain = to_builtin(value, space)
-    text = _encode(plain)
-    # it writes null for a number that is not finite
-    return (text if b"null" not in text else to_json(plain, inf_nan_mode="strings")).decode()
+    return json_bytes(to_builtin(value, space)).decode()
 
 
 def _text(value: Any, space: Space | None) -> str | None:

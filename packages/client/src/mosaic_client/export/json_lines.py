@@ -1,37 +1,31 @@
 """Writes events as JSON lines: strict JSON, non-finite numbers as the words NaN, Infinity and -Infinity.
 
-A run consists of steps, metrics and episodes. They are encoded from structs, without a dictionary for each event, and
-what all events of a batch have in common is encoded once.
+A run consists of steps, metrics and episodes. They are encoded from structs, without a dictionary for each event.
+Nested values are encoded first, because in them nobody looked for numbers that are not finite.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 import msgspec
-from msgspec.structs import astuple
-from pydantic_core import to_json
 
-from mosaic_client.export.stored import Spaces, StoredPart
+from mosaic_client.export.json_values import json_bytes, json_number
+from mosaic_client.export.stored import StoredPart
 from mosaic_contracts.builtin_values import event_to_builtin, to_builtin
-from mosaic_contracts.wire import (
-    Batch,
-    Episode,
-    EpisodeStart,
-    Metric,
-    Record,
-    Step,
-    to_event,
-)
+from mosaic_contracts.wire import Episode, EpisodeStart, Metric, Step, to_event
 
 _encode_lines = msgspec.json.Encoder().encode_lines
-_SCALARS = frozenset({int, float, bool, str, type(None)})
-_SHARED = ("v", "run_id", "attempt", "source")
-"""Fields that all events of a batch have in common; they come first in a line."""
+_PLAIN = frozenset({int, bool, str, type(None)})
+"""Types whose values are encoded as they are."""
 
 
 class _Line(msgspec.Struct):
-    """An event without the fields that its whole batch has; the order of fields is that of a line."""
+    """An event; the order of fields is that of a line."""
 
+    v: int
+    run_id: str
+    attempt: int
+    source: str
     seq: int
     t: float
     type: str
@@ -42,7 +36,7 @@ class _StepLine(_Line, gc=False):
     episode: int
     step: int
     action: Any
-    reward: float
+    reward: Any
     flags: int
     hash: str
     actor: int
@@ -61,16 +55,16 @@ class _EpisodeLine(_Line, gc=False):
     env: int
     episode: int
     length: int
-    episode_return: float
+    episode_return: Any
     flags: int
-    duration_s: float
+    duration_s: Any
     global_step: int
 
 
 class _MetricLine(_Line, gc=False):
     name: str
     step: int | None
-    value: float
+    value: Any
 
 
 def write_json_lines(parts: Iterable[StoredPart], file: BinaryIO) -> Iterator[int]:
@@ -84,125 +78,100 @@ def write_json_lines(parts: Iterable[StoredPart], file: BinaryIO) -> Iterator[in
 
 def json_lines(part: StoredPart) -> bytes:
     """Encode records of one batch as events, one a line."""
-    batch, records = part.part.batch, part.records
-    made, empty = _lines(batch, records, part.spaces)
-    lines: bytes = _encode_lines(made)
-    # msgspec writes null for a number that is not finite, which in nested values nobody looked for. There was none if
-    # no more nulls were written than events have empty fields; else the lines in which there are more are written
-    # again, with words.
-    if lines.count(b"null") != empty:
-        lines = b"".join(
-            line + b"\n"
-            if line.count(b"null") == _empty_fields(each)
-            else _with_words(batch, record, part.spaces)
-            for record, each, line in zip(records, made, lines.split(b"\n"), strict=False)
-        )
-    # A line feed in text is escaped, so this one ends a line.
-    shared = msgspec.json.encode({name: getattr(batch, name) for name in _SHARED})[:-1] + b","
-    return shared + lines[1:].replace(b"\n{", b"\n" + shared)
-
-
-def _lines(batch: Batch, records: list[Record], spaces: Spaces | None) -> tuple[list[Any], int]:
-    """What is encoded, a line each, and the number of empty fields in it."""
-    t0_us, spaces = batch.t0_us, spaces or {}
-    action_space, observation_space = spaces.get("action"), spaces.get("observation")
+    batch, spaces = part.part.batch, part.spaces
+    t0_us, known = batch.t0_us, spaces or {}
+    action_space, observation_space = known.get("action"), known.get("observation")
+    v, run_id, attempt, source = batch.v, batch.run_id, batch.attempt, batch.source
     lines: list[Any] = []
-    empty = 0
-    for record in records:
+    for record in part.records:
         t = (t0_us + record.dt) / 1e6
         if isinstance(record, Step):
-            action, observation = record.action, record.observation
-            if type(action) not in _SCALARS:
-                action = _plain(action, action_space)
-            if type(observation) not in _SCALARS:
-                observation = _plain(observation, observation_space)
-            empty += (action is None) + (observation is None)
-            reward: Any = record.reward
-            if reward - reward:  # it is not finite
-                reward = _word(reward)
+            action, reward, observation = record.action, record.reward, record.observation
             lines.append(
                 _StepLine(
+                    v,
+                    run_id,
+                    attempt,
+                    source,
                     record.seq,
                     t,
                     "step",
                     record.env,
                     record.episode,
                     record.step,
-                    action,
-                    reward,
+                    action if type(action) in _PLAIN else _packed(action, action_space),
+                    # a number that is not finite is not equal to itself less itself
+                    reward if reward - reward == 0 else json_number(reward),
                     record.flags,
                     record.hash.hex(),
                     record.actor,
-                    observation,
+                    observation
+                    if type(observation) in _PLAIN
+                    else _packed(observation, observation_space),
                 )
             )
         elif isinstance(record, Metric):
-            empty += record.step is None
-            value: Any = record.value
-            if value - value:
-                value = _word(value)
-            lines.append(_MetricLine(record.seq, t, "metric", record.name, record.step, value))
+            value = json_number(record.value)
+            lines.append(
+                _MetricLine(
+                    v,
+                    run_id,
+                    attempt,
+                    source,
+                    record.seq,
+                    t,
+                    "metric",
+                    record.name,
+                    record.step,
+                    value,
+                )
+            )
         elif isinstance(record, EpisodeStart):
-            observation = _plain(record.observation, observation_space)
-            empty += observation is None
             lines.append(
                 _EpisodeStartLine(
+                    v,
+                    run_id,
+                    attempt,
+                    source,
                     record.seq,
                     t,
                     "episode_start",
                     record.env,
                     record.episode,
-                    _plain(record.reset, None),
+                    _packed(record.reset, None),
                     record.hash.hex(),
-                    observation,
+                    _packed(record.observation, observation_space),
                 )
             )
         elif isinstance(record, Episode):
-            total: Any = record.episode_return
-            if total - total:
-                total = _word(total)
             lines.append(
                 _EpisodeLine(
+                    v,
+                    run_id,
+                    attempt,
+                    source,
                     record.seq,
                     t,
                     "episode",
                     record.env,
                     record.episode,
                     record.length,
-                    total,
+                    json_number(record.episode_return),
                     record.flags,
-                    record.duration_s,
+                    json_number(record.duration_s),
                     record.global_step,
                 )
             )
         else:
-            event = _event(batch, record, spaces)
-            empty += list(event.values()).count(None)
-            lines.append(event)
-    return lines, empty
+            event = event_to_builtin(to_event(batch, record), spaces)
+            lines.append({name: _packed(value, None) for name, value in event.items()})
+    encoded: bytes = _encode_lines(lines)
+    return encoded
 
 
-def _word(value: float) -> str:
-    """A number that is not finite, as it is in a line."""
-    return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
-
-
-def _empty_fields(made: Any) -> int:
-    values = made.values() if isinstance(made, dict) else astuple(made)
-    return list(values).count(None)
-
-
-def _plain(value: Any, space: Any) -> Any:
-    return to_builtin(value, space if isinstance(space, dict) else None)
-
-
-def _event(batch: Batch, record: Record, spaces: Spaces | None) -> dict[str, Any]:
-    """Any event, without the fields that its whole batch has."""
-    event = event_to_builtin(to_event(batch, record), spaces)
-    for name in _SHARED:
-        del event[name]
-    return event
-
-
-def _with_words(batch: Batch, record: Record, spaces: Spaces | None) -> bytes:
-    return to_json(_event(batch, record, spaces), inf_nan_mode="strings") + b"\n"
+def _packed(value: Any, space: Any) -> Any:
+    """A value as it is encoded in a line, of which `space` explains raw bytes."""
+    plain = to_builtin(value, space if isinstance(space, dict) else None)
+    if type(plain) in _PLAIN:
+        return plain
+    return json_number(plain) if type(plain) is float else msgspec.Raw(json_bytes(plain))

@@ -1,9 +1,9 @@
 """Writes events as Parquet: one file for each event type, in a folder; namespaced types share `extra.parquet`."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import accumulate
-from operator import attrgetter
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, get_type_hints
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mosaic_client.export.columns import SpaceColumn, json_text
+from mosaic_client.export.packed_columns import field_values, floats, hexadecimal, integers
 from mosaic_client.export.rows import HeldRows
 from mosaic_client.export.stored import Spaces, StoredPart
 from mosaic_contracts.compat import Self
@@ -34,7 +35,9 @@ _CLIMBING = {"seq", "t", "episode", "step", "global_step"}
 the time of a dictionary."""
 _DISTINCT = {"hash"}
 """Columns without equal values: a dictionary of them would be thrown away."""
-_FLAGS = (int(StepFlag.TERMINATED), int(StepFlag.TRUNCATED))
+_FLAGS = tuple(pa.scalar(int(flag), pa.int64()) for flag in StepFlag)
+_FIRST = pa.scalar(0, pa.int8())
+_NO_FLAG = pa.scalar(0, pa.int64())
 _OF_SPACES = ("action", "observation")
 _ARROW_TYPES = {int: pa.int64(), float: pa.float64(), int | None: pa.int64()}
 """By a field's annotation; text for the rest."""
@@ -90,9 +93,9 @@ class ParquetFolder:
             ValueMisfit: name its column in `as_text` and write all again, to a new folder.
             OSError: the disk refused.
         """
-        by_class: dict[type[Record], list[Record]] = {}
+        by_class: defaultdict[type[Record], list[Record]] = defaultdict(list)
         for record in part.records:
-            by_class.setdefault(type(record), []).append(record)
+            by_class[type(record)].append(record)
         for kind, found in by_class.items():
             self._file(kind, part.spaces).add(part.part.batch, found, part.spaces)
 
@@ -162,12 +165,12 @@ class _TypeFile:
             return
         arrays = _envelope(rows.batch, rows)
         for name in self._names:
-            values = list(map(attrgetter(name), rows.records))
+            values = field_values(rows.records, name)
             if name in self._columns:
                 arrays.append(self._columns[name].array(values, (rows.spaces or {}).get(name)))
             elif name == "flags":
-                flags = pa.array(values, pa.int64())
-                arrays += [pc.not_equal(pc.bit_wise_and(flags, flag), 0) for flag in _FLAGS]
+                flags = integers(values)
+                arrays += [pc.not_equal(pc.bit_wise_and(flags, flag), _NO_FLAG) for flag in _FLAGS]
             else:
                 arrays.append(_plain_column(values, self._schema.field(name).type))
         made = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
@@ -214,31 +217,34 @@ def _open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
 
 def _envelope(batch: Batch, rows: HeldRows) -> list[pa.Array]:
     count = len(rows.records)
-    # With a type for each array: to infer one, pyarrow tries to import pandas every time.
-    run_id = pa.DictionaryArray.from_arrays(
-        pa.repeat(pa.scalar(0, pa.int8()), count), pa.array([batch.run_id], pa.string())
-    )
+    run_id, attempt, source = _shared(batch.run_id, batch.attempt, batch.source)
     return [
-        run_id,
-        pa.repeat(pa.scalar(batch.attempt, pa.int32()), count),
-        pa.repeat(pa.scalar(batch.source, pa.string()), count),
-        pa.array([record.seq for record in rows.records], pa.int64()),
-        pa.array(rows.times_us, pa.int64()).view(_TIME),
+        pa.DictionaryArray.from_arrays(pa.repeat(_FIRST, count), run_id),
+        pa.repeat(attempt, count),
+        pa.repeat(source, count),
+        integers([record.seq for record in rows.records]),
+        integers(rows.times_us).view(_TIME),
     ]
+
+
+@lru_cache(maxsize=64)
+def _shared(run_id: str, attempt: int, source: str) -> tuple[pa.Array, pa.Scalar, pa.Scalar]:
+    """What all rows of a source have in common."""
+    # With a type for each: to infer one, pyarrow tries to import pandas every time.
+    return (
+        pa.array([run_id], pa.string()),
+        pa.scalar(attempt, pa.int32()),
+        pa.scalar(source, pa.string()),
+    )
 
 
 def _plain_column(values: list[Any], kind: pa.DataType) -> pa.Array:
     if values and type(values[0]) is bytes:
-        return _hexadecimal(values)
+        return hexadecimal(values)
     if pa.types.is_string(kind):
         values = [
             value if isinstance(value, str | None) else json_text(value, None) for value in values
         ]
+    elif None not in values:
+        return integers(values) if pa.types.is_integer(kind) else floats(values)
     return pa.array(values, kind)
-
-
-def _hexadecimal(values: list[bytes]) -> pa.StringArray:
-    """Bytes as text, without a Python object for each."""
-    offsets = pa.array(accumulate((2 * len(value) for value in values), initial=0), pa.int32())
-    text = b"".join(values).hex().encode()
-    return pa.StringArray.from_buffers(len(values), offsets.buffers()[1], pa.py_buffer(text))
