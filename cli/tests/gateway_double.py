@@ -81,6 +81,7 @@ def gateway() -> Iterator[Answers]:
                 "bytes_by_kind": {"events": 2 * 2**20, "checkpoint": 2**20},
             },
             f"{OF_RUN}/manifest": {"run_id": RUN_ID, "entries": []},
+            f"{OF_RUN}/events": {"events": [], "cursor": "", "has_more": False},
         }
     )
     known["/api/v1/runs/check"] = {"ok": True, "findings": []}

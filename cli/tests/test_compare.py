@@ -274,6 +274,28 @@ def test_a_changed_package_and_thread_count_are_named(mosaic: Mosaic, answers: A
     ]
 
 
+def test_changed_code_is_said_with_how_to_have_it(mosaic: Mosaic, answers: Answers) -> None:
+    """Commit and packages of a script differ: they are named, with what brings the first ones back."""
+    row = {"attempt": 1, "env": 0, "episode": 0, "length": 9, "return": 9.0, "global_step": 9}
+    for run_id, commit, numpy in ((RUN_ID, "aaa", "1"), (OTHER, "bbb", "2")):
+        here = f"/api/v1/runs/{run_id}"
+        config = {"git": {"commit": commit, "dirty": False}, "installed": {"numpy": numpy}}
+        answers[here] = RUN | {"run_id": run_id}
+        answers[f"{here}/episodes"] = {"episodes": [row]}
+        answers[f"{here}/artifacts"] = []
+        answers[f"{here}/events"] = {
+            "events": [{"type": "config", "data": config}],
+            "cursor": "x",
+            "has_more": False,
+        }
+    code, said, _ = mosaic("reproduce", RUN_ID, "--with", OTHER)
+    assert code == 0
+    assert "code.git commit: aaa; now bbb" in said
+    assert "git apply source/changes.diff" in said
+    assert "packages.numpy: 1; now 2" in said
+    assert "pip install -r" in said
+
+
 def test_a_changed_lock_is_said_with_what_to_do(mosaic: Mosaic, answers: Answers) -> None:
     """The episodes are equal; the digests are named all the same, and that no earlier lock is installed again."""
     row = {"attempt": 1, "env": 0, "episode": 0, "length": 9, "return": 9.0, "global_step": 9}

@@ -148,3 +148,18 @@ def test_json_has_both_numbers(mosaic: Mosaic, answers: Answers) -> None:
     with_run(answers, summary=SAMPLE)
     _, out, _ = mosaic("show", "last", "--json")
     assert strict(out)["summary"]["episodes_played"] == 3022
+
+
+def test_the_code_of_a_run_is_shown(mosaic: Mosaic, answers: Answers) -> None:
+    """`show` names the commit, whether there were changes, and how many packages the script had."""
+    with_run(answers, summary=SAMPLE)
+    config = {
+        "git": {"commit": "0123456789abcdef", "dirty": True},
+        "installed": {"numpy": "2", "torch": "2.13"},
+        "script_file": {"path": "source/train.py", "sha256": "ab"},
+    }
+    event = {"type": "config", "data": config}
+    page = {"events": [event], "cursor": "x", "has_more": False}
+    answers[f"/api/v1/runs/{RUN_ID}/events"] = page
+    words = "commit 0123456789ab and changes, 2 packages (source/ in its folder)"
+    assert words in mosaic("show", "last")[1]

@@ -89,7 +89,7 @@ class HardScripts:
 
     def end(self, run_id: str, steps: int = STEPS) -> RunView:
         """Wait for the run's end; all steps are stored, and no process of it is left."""
-        view = self.stack.wait_final(run_id, within_s=240)
+        view = self.stack.wait_final(run_id, within_s=150)
         assert self.stack.processes_of(run_id) == []
         assert view.summary is not None
         assert (view.summary.steps, view.summary.gaps) == (steps, 0), view.end

@@ -31,7 +31,7 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_script_is_a_run(stack: StackUnderTest, script: Path) -> None:
+def test_a_script_is_a_run(stack: StackUnderTest, script: Path, tmp_path: Path) -> None:
     """It asks for consent once, runs in the caller's folder, and its steps and episodes are stored."""
     python = str(VENVS / "worker_play" / "bin" / "python")
     words = ["run", str(script), "--python", python, "--json"]
@@ -50,7 +50,12 @@ def test_a_script_is_a_run(stack: StackUnderTest, script: Path) -> None:
         episodes = client.episodes(run_id, None, 1000).episodes
         events = client.events(run_id, types=["config"]).events
     assert sum(episode.length or 0 for episode in episodes) <= 300
-    assert events[0]["data"]["spaces"]["action"] == {"kind": "discrete", "n": 2}
+    config = events[0]["data"]
+    assert config["spaces"]["action"] == {"kind": "discrete", "n": 2}
+    assert f"{len(config['installed'])} packages (source/" in stack.cli("show", run_id).stdout
+    kept = tmp_path / "kept.py"
+    assert stack.cli("download", run_id, "source/train.py", "-o", str(kept)).returncode == 0
+    assert kept.read_text() == SCRIPT
 
 
 def test_a_group_of_scripts_and_a_failure(stack: StackUnderTest, script: Path) -> None:

@@ -21,6 +21,15 @@ def test_details_hold_image_resources_and_arguments() -> None:
     assert "Image" not in dict(details(run(1), {}))
 
 
+def test_details_name_the_code_of_a_script() -> None:
+    """Commit with whether there were changes, interpreter, and how many packages it had."""
+    git = {"commit": "0123456789abcdef", "dirty": True}
+    config = {"git": git, "interpreter": "/venv/bin/python", "installed": {"a": "1", "b": "2"}}
+    rows = dict(details(run(1), config))
+    assert rows["Commit"] == "0123456789ab and changes since"
+    assert (rows["Interpreter"], rows["Packages"]) == ("/venv/bin/python", "2 packages")
+
+
 def test_resource_use_is_shown_with_its_highest() -> None:
     """CPU and memory of its processes, also when it has ended; no GPU where none was reported."""
     curves = RunCurves()

@@ -64,3 +64,16 @@ def test_values_are_shown_in_a_line() -> None:
     shown = [value_text(value) for value in values]
 
     assert shown == ["0.3", "true", "null", "two lines", '{"a": [1], "b": 1}']
+
+
+def test_all_packages_and_the_script_of_a_run_are_compared() -> None:
+    known = side()
+    one = {**known.config, "installed": {"gymnasium": "1"}, "script_file": {"sha256": "a"}}
+    other = {**known.config, "installed": {"gymnasium": "2"}, "script_file": {"sha256": "b"}}
+    rows = compare_runs([known._replace(config=one), known._replace(config=other)])
+
+    different = {(row.section, row.name): row.values for row in rows if not row.equal}
+    assert different == {
+        ("Code", "script sha256"): ("a", "b"),
+        ("Packages", "gymnasium"): ("1", "2"),
+    }

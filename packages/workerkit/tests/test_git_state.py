@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic_workerkit.git_state import git_state
+from mosaic_workerkit.git_state import git_changes, git_state, untracked_files
 
 
 def git(folder: Path, *words: str) -> str:
@@ -60,3 +60,14 @@ def test_without_a_checkout_nothing_is_recorded(
     assert git_state(tmp_path) == {}
     monkeypatch.setenv("PATH", str(tmp_path))
     assert git_state(tmp_path) == {}
+
+
+def test_changes_and_new_files(checkout: Path) -> None:
+    """The diff of all tracked files, and the files that git does not know."""
+    assert git_changes(checkout) == b""
+    (checkout / "worker.py").write_text("print(2)\n")
+    (checkout / "new.py").touch()
+    (checkout / "new.txt").touch()
+    assert b"\n-print(1)\n+print(2)\n" in git_changes(checkout)
+    assert untracked_files(checkout, "*.py") == ["new.py"]
+    assert git_changes(checkout.parent) == b""

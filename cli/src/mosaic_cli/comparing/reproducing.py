@@ -12,6 +12,7 @@ from mosaic_client import Client
 from mosaic_client.comparing.returns import config_of
 from mosaic_client.comparing.trainings import metric_points
 from mosaic_contracts.comparisons import ComparedCheckpoint, DifferingFact
+from mosaic_contracts.run_diff import code_facts, package_versions
 from mosaic_contracts.runs import RunView
 
 _TENSORS = "/data/"
@@ -102,15 +103,16 @@ def tensors_digest(file: Path) -> str:
 
 
 def differing_facts(client: Client, first: RunView, second: RunView) -> list[DifferingFact]:
-    """Return what differs around two runs: specs, locks, and what their config events say."""
+    """Return what differs around two runs: specs, locks, code, and what their config events say."""
     known = []
     for run in (first, second):
         config = config_of(client, run.run_id)
         spec = run.spec.model_dump(mode="json")
         facts = {f"spec.{name}": spec[name] for name in _OF_SPEC}
         facts |= {name: getattr(run, name) for name in _OF_RECORD}
-        for part in ("packages", "surroundings"):
-            facts |= dict(_flat(part, config.get(part) or {}))
+        facts |= {f"code.{name}": value for name, value in code_facts(config).items()}
+        facts |= dict(_flat("packages", package_versions(config)))
+        facts |= dict(_flat("surroundings", config.get("surroundings") or {}))
         known.append(facts)
     one, other = known
     return [

@@ -25,6 +25,14 @@ _OTHER_IMAGE = (
     "The runs had different images. To use the earlier one, tag it in the engine with the name that the worker's "
     "`worker.toml` has."
 )
+_OTHER_CODE = (
+    "The code has changed since the first run. To have that code: `git checkout COMMIT` in a clean checkout, then "
+    "`git apply source/changes.diff` where the run has that file (`./mosaic download RUN source/changes.diff`)."
+)
+_OTHER_PACKAGES = (
+    "A run of a script of your own has its packages in source/requirements.txt (`./mosaic download RUN "
+    "source/requirements.txt`), for `pip install -r`."
+)
 _CODES = {"identical": ExitCode.DONE, "same": ExitCode.SIMILAR, "different": ExitCode.DIFFERENT}
 
 
@@ -139,6 +147,10 @@ def _print(result: "ReproductionResult") -> None:
     for what, words in (("worker_lock", _OTHER_LOCK), ("image", _OTHER_IMAGE)):
         if what in changed:
             out.print(words, soft_wrap=True)
+    if any(what.startswith("code.") for what in changed):
+        out.print(_OTHER_CODE, soft_wrap=True)
+    if any(what.startswith("packages.") for what in changed):
+        out.print(_OTHER_PACKAGES, soft_wrap=True)
     if result.verdict != "identical" and not result.surroundings:
         out.print("Nothing differs in the recorded surroundings.")
 

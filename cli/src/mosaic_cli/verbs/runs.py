@@ -1,7 +1,7 @@
 """`ps`, `show`, `stop`: the runs themselves."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -251,6 +251,7 @@ def show(run: option.Run, json: option.Json = False) -> None:
         children = reading.each_run(stack, parent=view.run_id)
         branches = list(islice((each for each in children if each.spec.start_from), _MOST_BRANCHES))
         tracking = _tracking(stack, view)
+        code = _code(stack, view)
     out.print(
         Text.assemble(
             (one_line(view.name), "bold"), f"  ({view.worker_version or view.spec.worker})"
@@ -270,7 +271,12 @@ def show(run: option.Run, json: option.Json = False) -> None:
     for note in view.notes:
         say(f"Note: {note}")
     print_summary(out, view, artifacts, Layout.of_environment().home)
-    beside = (("image", view.image), ("tags", ", ".join(view.tags)), ("note", view.note))
+    beside = (
+        ("code", code),
+        ("image", view.image),
+        ("tags", ", ".join(view.tags)),
+        ("note", view.note),
+    )
     for name, value in (*beside, *tracking, *_tree(view, branches)):
         if value:
             out.print(Text.assemble((f"{name:<12} ", "dim"), value), soft_wrap=True)
@@ -280,6 +286,24 @@ def show(run: option.Run, json: option.Json = False) -> None:
         out.print("\nParameters given:", style="dim")
         for key, given in view.spec.parameters.items():
             out.print(f"  {key} = {given}")
+
+
+def _code(stack: StackConnection, run: light.RunFields) -> str:
+    """The commit that a run had, and where the changes since are."""
+    if run.summary is None:
+        return ""
+    events = reading.each_event(stack, run.run_id, ["config"])
+    configs = (event["data"] for event in events if event["type"] == "config")
+    config: Mapping[str, Any] = next(configs, {})
+    git, installed = config.get("git"), config.get("installed")
+    words = []
+    if isinstance(git, Mapping) and git.get("commit"):
+        changes = " and changes" if git.get("dirty") else ""
+        words.append(f"commit {str(git['commit'])[:12]}{changes}")
+    if isinstance(installed, Mapping):
+        words.append(f"{len(installed)} packages")
+    kept = " (source/ in its folder)" if config.get("script_file") else ""
+    return one_line(", ".join(words) + kept) if words or kept else ""
 
 
 def _tracking(stack: StackConnection, run: light.RunFields) -> list[tuple[str, str]]:

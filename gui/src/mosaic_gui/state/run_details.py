@@ -40,10 +40,27 @@ def details(run: RunView, config: Mapping[str, Any], used: Sequence[Row] = ()) -
         (tr("What it says"), " · ".join(run.notes)),
     )
     rows += [(name, value) for name, value in reported if value]
+    rows += _code_rows(config)
     arguments = config.get("arguments") or spec.parameters
     rows += [(str(key), _value_text(value)) for key, value in arguments.items()]
     packages = config.get("packages") or {}
     rows += [(tr("{name} (package)", name=name), str(v)) for name, v in packages.items()]
+    return rows
+
+
+def _code_rows(config: Mapping[str, Any]) -> list[Row]:
+    """What the run recorded of its code: commit, interpreter, number of packages."""
+    rows = []
+    git = config.get("git")
+    if isinstance(git, Mapping) and git.get("commit"):
+        commit = str(git["commit"])[:12]
+        text = tr("{commit} and changes since", commit=commit) if git.get("dirty") else commit
+        rows.append((tr("Commit"), text))
+    if config.get("interpreter"):
+        rows.append((tr("Interpreter"), str(config["interpreter"])))
+    installed = config.get("installed")
+    if isinstance(installed, Mapping):
+        rows.append((tr("Packages"), tr_n("{n} package", "{n} packages", len(installed))))
     return rows
 
 

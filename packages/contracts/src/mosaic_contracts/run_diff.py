@@ -75,6 +75,26 @@ def compare_runs(sides: Sequence[DiffSide]) -> list[DiffRow]:
     return rows
 
 
+def package_versions(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the packages that a run had: all that were installed where the run recorded that, else the decisive ones.
+
+    Args:
+        config: data of its config event.
+    """
+    return _mapping(config, "installed") or _mapping(config, "packages")
+
+
+def code_facts(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a run recorded of its code, by name: `git commit`, `git dirty`, `git changes`, `script sha256`.
+
+    Args:
+        config: data of its config event.
+    """
+    facts = {f"git {name}": value for name, value in _mapping(config, "git").items()}
+    digest = _mapping(config, "script_file").get("sha256")
+    return facts if digest is None else {**facts, "script sha256": digest}
+
+
 def value_text(value: Any) -> str:
     """Return a value as it is shown.
 
@@ -96,7 +116,7 @@ def _properties(side: DiffSide) -> dict[str, dict[str, Any]]:
         RUN: {name: spec[name] for name in _SPEC_FIELDS if name in spec} | _tags(run),
         PARAMETERS: _parameters(run, config),
         CODE: dict(_code(run, config)),
-        PACKAGES: dict(_mapping(config, "packages")),
+        PACKAGES: dict(package_versions(config)),
         HARDWARE: dict(_mapping(config, "surroundings")),
         RESULT: dict(_result(run)),
         METRICS: dict(side.metrics),
@@ -119,9 +139,7 @@ def _code(run: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[tuple[s
             yield name, run[name]
     if "script" in config:
         yield "script", config["script"]
-    git = config.get("git")
-    if isinstance(git, Mapping):
-        yield from ((f"git {name}", value) for name, value in git.items())
+    yield from code_facts(config).items()
 
 
 def _result(run: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -51,6 +51,7 @@ class Reporter:
                 "parent": os.getppid(),
                 "python": ".".join(str(part) for part in sys.version_info[:3]),
                 "executable": sys.executable,
+                "path": [os.path.abspath(entry) for entry in sys.path],
             }
         )
 

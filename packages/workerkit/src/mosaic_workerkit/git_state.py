@@ -43,8 +43,38 @@ def git_state(path: Path) -> dict[str, Any]:
     return {"git": {"commit": commit, "dirty": bool(changes)}}
 
 
+def git_changes(folder: Path) -> bytes:
+    """Return the changes of tracked files since the commit, as a diff of the whole checkout.
+
+    Args:
+        folder: in a git checkout.
+
+    Returns:
+        The diff as `git apply` reads it, without the content of binary files; empty: there is none, no git, or git took
+        longer than `TIMEOUT_S`.
+    """
+    return _run(folder, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "HEAD") or b""
+
+
+def untracked_files(folder: Path, pattern: str, at_most: int = 20) -> list[str]:
+    """Return files below a folder that git does not track and does not ignore.
+
+    Args:
+        folder: in a git checkout.
+        pattern: that their names have, such as `*.py`.
+        at_most: how many of them.
+    """
+    text = _git(folder, "ls-files", "--others", "--exclude-standard", "--", pattern)
+    return text.splitlines()[:at_most] if text else []
+
+
 def _git(folder: Path, *words: str) -> str | None:
     """The output of a git command; None: it failed, or there is no git."""
+    done = _run(folder, *words)
+    return None if done is None else done.decode(errors="replace").strip()
+
+
+def _run(folder: Path, *words: str) -> bytes | None:
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
         environment.pop(name, None)
@@ -61,4 +91,4 @@ def _git(folder: Path, *words: str) -> str | None:
         return None
     if done.returncode != 0:
         return None
-    return done.stdout.decode(errors="replace").strip()
+    return done.stdout

@@ -19,6 +19,7 @@ from mosaic_worker_script.lines import (
     ValueLine,
     read_line,
 )
+from mosaic_worker_script.source import RecordedCode
 from mosaic_workerkit.pipe.translation import Translator
 from mosaic_workerkit.spaces import encode_value
 from mosaic_workerkit.telemetry import Telemetry
@@ -31,6 +32,7 @@ class Hearing:
         translator: writes the config event, and counts what cannot be kept.
         config: the run's config, which is added to until it is written.
         files: where checkpoints go that the script writes elsewhere.
+        code: what code and packages the script has.
     """
 
     def __init__(
@@ -39,11 +41,14 @@ class Hearing:
         translator: Translator,
         config: dict[str, Any],
         files: AdoptedFiles,
+        code: RecordedCode,
     ) -> None:
         self._telemetry = telemetry
         self._translator = translator
         self._config = config
         self._files = files
+        self._code = code
+        self._processes: dict[str, ProcessLine] = {}
         self._has_episodes = telemetry.spec.record.has_episodes
         self._has_steps = telemetry.spec.record.has_steps
         self._shows = telemetry.spec.record.has_observations
@@ -90,12 +95,22 @@ class Hearing:
         except (LookupError, TypeError, ValueError, OverflowError, OSError) as error:
             self._translator.refuse("event_invalid", str(error), line)
 
-    def _process(self, _process: str, _line: ProcessLine) -> None:
-        self.has_process = True
+    def _process(self, process: str, line: ProcessLine) -> None:
+        self._processes[process] = line
+        if not self.has_process:
+            self.has_process = True
+            self._take_environment(line)
 
-    def _library(self, _process: str, line: LibraryLine) -> None:
+    def _take_environment(self, line: ProcessLine) -> None:
+        self._config["surroundings"]["python"] = line.python
+        self._code.take_environment(line.executable, line.path)
+
+    def _library(self, process: str, line: LibraryLine) -> None:
         if line.library in self.libraries:
             return
+        if not self.libraries and not self.has_events and process in self._processes:
+            # A program such as `conda run` has another environment than the script that it starts.
+            self._take_environment(self._processes[process])
         self.libraries[line.library] = line.version
         if line.version is not None:
             self._config["packages"][line.library.partition(".")[0]] = line.version

@@ -24,6 +24,8 @@ class ProcessLine(_Line, tag="process"):
     parent: _Count
     python: _Text
     executable: str = ""
+    path: list[str] = []
+    """Where its Python looks for modules; empty: an older hook."""
 
 
 class LibraryLine(_Line, tag="heard"):

@@ -12,14 +12,15 @@ from mosaic_hook.settings import VARIABLE, HookSettings
 from mosaic_worker_script.adopted import AdoptedFiles
 from mosaic_worker_script.command import ScriptCommand
 from mosaic_worker_script.hearing import Hearing
+from mosaic_worker_script.source import RecordedCode
 from mosaic_worker_script.spool import SpoolReader
 from mosaic_workerkit.entry import TrainContext
-from mosaic_workerkit.git_state import git_state
 from mosaic_workerkit.own_files import DELETED
 from mosaic_workerkit.pipe.child import STDOUT, Child, Ending
 from mosaic_workerkit.pipe.errors import ProgramNotStarted
 from mosaic_workerkit.pipe.lines import LineSplitter
 from mosaic_workerkit.pipe.translation import Translator
+from mosaic_workerkit.surroundings import surroundings_of
 
 SPOOL = "spool"
 """Folder of the spool in a run's folder."""
@@ -50,9 +51,10 @@ def run_script(
     """
     telemetry = context.telemetry
     config = _config(context.spec, command, arguments, total_steps)
+    code = RecordedCode(context.run_dir, command, config)
     translator = Translator(telemetry, config, command.directory)
     files = AdoptedFiles(telemetry, context.run_dir)
-    hearing = Hearing(telemetry, translator, config, files)
+    hearing = Hearing(telemetry, translator, config, files, code)
     reader = SpoolReader(context.run_dir / SPOOL, hearing.take)
     splitter = LineSplitter()
     began = time.monotonic()
@@ -77,6 +79,8 @@ def run_script(
             if telemetry.restore_files():
                 telemetry.note("files", DELETED, kept=True)
             files_due = now + _FILES_LOOK_S
+        if translator.has_begun:
+            code.announce(telemetry)
 
     child = Child(
         command.argv,
@@ -98,6 +102,8 @@ def run_script(
     if not hearing.has_events:
         translator.take_all(splitter.finish())
     files.finish()
+    translator.begin()
+    code.announce(telemetry)
     _record_end(context, translator, hearing, ending)
     reader.close()
     return ending
@@ -107,7 +113,6 @@ def _record_end(
     context: TrainContext, translator: Translator, hearing: Hearing, ending: Ending
 ) -> None:
     telemetry = context.telemetry
-    translator.begin()
     if not hearing.has_process:
         words = (
             "The script was not listened to: it is no Python program, or was started with -I, -E or -S, or dropped "
@@ -144,7 +149,7 @@ def _config(
         "packages": {},
         "record": spec.record.value,
         "total_steps": total_steps,
-        **git_state(command.directory),
+        "surroundings": surroundings_of(spec),
     }
 
 

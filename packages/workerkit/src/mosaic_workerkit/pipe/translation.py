@@ -66,6 +66,11 @@ class Translator:
         """Lines that became events."""
         self.refused: Counter[str] = Counter()
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the config event is written."""
+        return self._has_begun
+
     def note_output(self) -> None:
         """Note that the program has printed something, on stdout or stderr."""
         if self._first_output_at is None:
