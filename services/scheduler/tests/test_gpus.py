@@ -148,7 +148,7 @@ async def test_foreign_users_are_waited_for_and_named(gpus: Stack, machine: Fake
     await until(lambda: _all_are(gpus, DeviceState.FOREIGN), PATIENCE_S)
     run = await gpus.submit(gpus=1, parameters=LONG)
     told = await waits(gpus, run.run_id, f"pid {os.getpid()}")
-    assert "1,024 MiB" in (told.waiting_reason or "")
+    assert "1 GiB" in (told.waiting_reason or "")
     shared = await running(gpus, gpus=1, gpu_memory_mb=1000)
     machine.set("GPU-b", processes=[])
     await gpus.wait_state(run.run_id, RunState.RUNNING, deadline_s=PATIENCE_S)
@@ -270,7 +270,7 @@ async def test_what_can_never_be_is_refused_with_the_figure(gpus: Stack) -> None
     """More devices or more memory than there are; and preflight says the same, or that it would wait."""
     refusals = {
         "needs 3 GPUs, this machine has 2": {"gpus": 3},
-        "needs 1 GPU with 9,000 MiB of memory, this machine has none (the largest has 7,936 MiB)": {
+        "needs 1 GPU with 8.7 GiB of memory, this machine has none (the largest has 7.7 GiB)": {
             "gpus": 1,
             "gpu_memory_mb": 9000,
         },
@@ -294,7 +294,7 @@ async def test_what_can_never_be_is_refused_with_the_figure(gpus: Stack) -> None
 
 
 async def test_without_a_gpu_who_needs_one_is_told(gpus: Stack, machine: FakeMachine) -> None:
-    """`required` blocks, `optional` warns and goes to the CPU."""
+    """`required` blocks, `optional` says that it uses the CPU."""
     machine.remove("GPU-a")
     machine.remove("GPU-b")
     await until(lambda: _is(gpus, GpuState.ABSENT), PATIENCE_S)
@@ -305,7 +305,7 @@ async def test_without_a_gpu_who_needs_one_is_told(gpus: Stack, machine: FakeMac
         assert found.level == "blocking"
         assert "this machine has none" in found.message
     found = await line(gpus, worker="able")
-    assert (found.level, found.todo[:28]) == ("warning", "The run uses the CPU, 1 core")
+    assert (found.level, found.message[:36]) == ("ok", "CPU, 1 core; a GPU would be faster. ")
 
 
 async def _is(stack: Stack, state: GpuState) -> bool:

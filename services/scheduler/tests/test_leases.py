@@ -191,7 +191,7 @@ async def test_memory_that_is_never_freed_does_not_keep_a_lease(
     assert world.ledger.leases == []
     offer, free = world.ledger.devices({}, "").offers
     assert offer.foreign == (
-        f"program7 of run {RUN_ID}, which has no lease on it (pid 7, ada, 1,024 MiB)",
+        f"program7 of run {RUN_ID}, which has no lease on it (pid 7, ada, 1 GiB)",
     )
     assert not offer.has_room(None, 2)
     assert free.has_room(None, 2)
@@ -257,14 +257,14 @@ async def test_who_uses_a_device_without_a_lease_is_seen(world: LeaseWorld) -> N
     first, second, third, fourth = world.ledger.devices({}, "").offers
     assert [share.run_id for share in first.shares] == [RUN_ID]
     assert first.foreign == (
-        f"program8 of run {OTHER}, which has no lease on it (pid 8, ada, 1,024 MiB)",
+        f"program8 of run {OTHER}, which has no lease on it (pid 8, ada, 1 GiB)",
     )
     assert second.foreign == (
         "program99 (pid 99, ada, the desktop, 256 MiB)",
         "program100 (pid 100, ada)",
     )
     assert second.foreign_bytes == 3 * GIB
-    assert third.foreign == ("somebody whom the driver does not name (1,024 MiB)",)
+    assert third.foreign == ("somebody whom the driver does not name (1 GiB)",)
     assert fourth.foreign == ()
 
 
@@ -276,7 +276,7 @@ async def test_processes_that_cannot_be_seen_from_here_belong_to_the_lease(
     world.see(device("GPU-0", process(UNSEEN)), device("GPU-1", process(UNSEEN + 1)))
     mine, other = world.ledger.devices({}, "").offers
     assert mine.foreign == ()
-    assert other.foreign == ("a process (pid 1001, ada, 1,024 MiB)",)
+    assert other.foreign == ("a process (pid 1001, ada, 1 GiB)",)
 
 
 async def test_a_device_that_vanishes_under_a_run_is_told(world: LeaseWorld) -> None:

@@ -123,7 +123,7 @@ async def test_a_disk_that_may_get_full_is_a_warning(stack: Stack) -> None:
     """Room above the reserve, but less than the outbox alone may take: amber, with both figures."""
     report = await preflight(stack, outbox_bytes=2**40)
     amber = line(report, "disk")
-    assert (amber.level, "1,048,576 MiB" in amber.message, report.ok) == ("warning", True, True)
+    assert (amber.level, "1,024 GiB" in amber.message, report.ok) == ("warning", True, True)
     assert "mosaic rm" in amber.todo
 
 
@@ -220,7 +220,7 @@ async def test_a_memory_limit_is_judged_where_it_would_hold(stack: Stack) -> Non
         "blocking",
         ProblemCode.RESOURCES_IMPOSSIBLE,
     )
-    assert "16,777,216 MiB" in line(report, "memory").message
+    assert "16,384 GiB" in line(report, "memory").message
     report = await preflight(stack, memory_mb=128)
     assert (line(report, "memory").level, report.ok) == ("warning", True)
     run = await stack.submit(memory_mb=128, steps=10)

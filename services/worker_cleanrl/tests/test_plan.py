@@ -48,7 +48,14 @@ def test_steps_that_make_no_whole_batch_are_reported(make_spec: Any) -> None:
     assert report.ok
     assert (report.plan["asked_steps"], report.plan["total_steps"]) == (50_000, 49_664)
     assert [(f.level, f.where) for f in report.findings] == [("warning", "steps")]
-    assert "49,664 of the 50,000 steps" in report.findings[0].message
+    assert "after 49,664 steps, not 50,000" in report.findings[0].message
+
+
+def test_default_steps_are_nobodys_wish(make_spec: Any) -> None:
+    """A default that makes no whole batch is no warning on each launch."""
+    report = check_run(make_spec())
+    assert report.plan["total_steps"] < report.plan["asked_steps"]
+    assert report.findings == []
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.storage_words import PROFILES_FILE
 from mosaic_contracts.worker import Finding
 from mosaic_scheduler.errors import WorkerUnknown, WorkerUnready
+from mosaic_scheduler.size_text import size_text
 
 
 def run_unknown(run_id: str) -> ProblemError:
@@ -183,7 +184,7 @@ def disk_low(home: Path, free_bytes: int, reserve_bytes: int) -> ProblemError:
             code=ProblemCode.DISK_LOW,
             title="The disk is nearly full",
             detail=(
-                f"{free_bytes // 2**20} MiB are free below {home}, and {reserve_bytes // 2**20} MiB are kept "
+                f"{size_text(free_bytes)} are free below {home}, and {size_text(reserve_bytes)} must stay free "
                 "(MOSAIC_DISK_RESERVE_BYTES). Free some space, for example by deleting old run folders."
             ),
             retry_after_s=60.0,

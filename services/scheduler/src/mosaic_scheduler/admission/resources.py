@@ -10,12 +10,9 @@ from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.gpus.stock import GpuStock
 from mosaic_scheduler.queue.outside import OUTSIDE, is_outside_queue
 from mosaic_scheduler.queue.plan import QueueEntry, queue_places
+from mosaic_scheduler.size_text import mib_text
 
-_MEMORY_OPEN = "nothing holds a process of the embedded stack to `memory_mb`"
-_ON_CPU = (
-    "The run uses the CPU, {cores} (`cpus`). "
-    "Ask for fewer steps (`steps`), or use a machine with a GPU."
-)
+_MEMORY_OPEN = "only runs in containers are held to `memory_mb`"
 
 
 def check_cores(context: Context) -> list[Check]:
@@ -43,13 +40,15 @@ def check_memory(context: Context) -> list[Check]:
     """Whether the machine has so much memory, and whether the run is held to its limit."""
     asked_mb, machine_mb = context.spec.memory_mb, context.machine_mb
     if asked_mb is None:
-        return [passed("memory", f"No limit; this machine has {machine_mb:,} MiB.")]
+        return [passed("memory", f"No limit; this machine has {mib_text(machine_mb)}.")]
     if asked_mb > machine_mb:
-        message = f"asks for {asked_mb:,} MiB, this machine has {machine_mb:,}"
+        message = f"is {mib_text(asked_mb)}; this machine has {mib_text(machine_mb)}: at most {machine_mb}"
         return [wrong("memory_mb", message, ProblemCode.RESOURCES_IMPOSSIBLE)]
     if not context.bounds.memory:
         return [warned("memory", f"Not enforced: {_MEMORY_OPEN}.", AS_IT_IS)]
-    message = f"At most {asked_mb:,} of {machine_mb:,} MiB; beyond that the run is ended."
+    message = (
+        f"At most {mib_text(asked_mb)} of {mib_text(machine_mb)}; a run that uses more is ended."
+    )
     return [passed("memory", message)]
 
 
@@ -66,7 +65,7 @@ def check_internet(context: Context) -> list[Check]:
         message = "no network of this stack leads out; name one in MOSAIC_ENGINE_OUTSIDE_NETWORK"
         return [wrong("internet", message, ProblemCode.RESOURCES_IMPOSSIBLE)]
     if internet is Internet.OPEN:
-        message = "Not restricted: a process reaches everything that this machine reaches."
+        message = "Not restricted: a run outside a container can always reach the internet."
         return [passed("internet", message)]
     return [
         passed("internet", "Asked for." if is_asked else "None; the run reaches the broker only.")
@@ -123,6 +122,5 @@ def device_line(spec: RunSpec, need: DeviceNeed, stock: GpuStock, devices: Devic
     if stock.count:
         message = f"CPU; it could use a GPU (`gpus` 1), of which this machine has {stock.count}."
         return passed("device", message)
-    message = f"It could use a GPU, but none is available. {stock.note}".strip()
     cores = "1 core" if spec.cpus == 1 else f"{spec.cpus} cores"
-    return warned("device", message, _ON_CPU.format(cores=cores))
+    return passed("device", f"CPU, {cores}; a GPU would be faster. {stock.note}".strip())

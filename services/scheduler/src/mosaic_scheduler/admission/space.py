@@ -5,8 +5,8 @@ from mosaic_scheduler import problem
 from mosaic_scheduler.admission.check import Check, from_problem, passed, warned
 from mosaic_scheduler.admission.context import DiskSpace
 from mosaic_scheduler.admission.past_sizes import ENOUGH_RUNS, SpaceNeed
-from mosaic_scheduler.disk.volume import mib
 from mosaic_scheduler.disk.watch import WRITING_KINDS
+from mosaic_scheduler.size_text import size_text
 
 _MAKE_ROOM = "Free some space, e.g. with `./mosaic gc` or `./mosaic rm` of old runs."
 _SMALLER = "Free some space (`./mosaic disk`, `./mosaic gc`), ask for fewer steps, or record less (`record`)."
@@ -27,7 +27,7 @@ def check_disk(disk: DiskSpace, spec: RunSpec | None, need: SpaceNeed | None = N
     if disk.fault is not None:
         return from_problem("disk", problem.folder_refused(disk.fault), "Do that, and check again.")
     if spec is None or spec.kind not in WRITING_KINDS:
-        return passed("disk", f"{mib(free)} free.")
+        return passed("disk", f"{size_text(free)} free.")
     usable = max(free - disk.critical_bytes, 0)
     needs = need_text(need)
     if need is not None and need.runs >= ENOUGH_RUNS and need.least_bytes > usable:
@@ -39,11 +39,11 @@ def check_disk(disk: DiskSpace, spec: RunSpec | None, need: SpaceNeed | None = N
         return warned("disk", f"{needs} {_usable_text(free, usable)}", _SMALLER)
     if free - reserve < spec.outbox_bytes:
         message = (
-            f"{mib(free)} free, {reserve // 2**20:,} of them kept: the outbox alone may grow to "
-            f"{mib(spec.outbox_bytes)}. {needs}"
+            f"{size_text(free)} free, of which {size_text(reserve)} stay free; events that wait in the outbox may "
+            f"take {size_text(spec.outbox_bytes)}. {needs}"
         )
         return warned("disk", message, _MAKE_ROOM)
-    return passed("disk", f"{mib(free)} free. {needs}")
+    return passed("disk", f"{size_text(free)} free. {needs}")
 
 
 def need_text(need: SpaceNeed | None) -> str:
@@ -52,8 +52,10 @@ def need_text(need: SpaceNeed | None) -> str:
         return "What the run will need is not known: there was no run of its kind yet."
     steps = "" if need.steps is None else f", for {need.steps:,} steps"
     runs = "1 past run" if need.runs == 1 else f"{need.runs} past runs"
-    return f"The run will need about {mib(need.bytes)} (median of {runs} of its kind{steps})."
+    return f"The run will need about {size_text(need.bytes)} (median of {runs} of its kind{steps})."
 
 
 def _usable_text(free: int, usable: int) -> str:
-    return f"Runs can use {mib(usable)} of {mib(free)} free before they are asked to stop."
+    return (
+        f"Runs can use {size_text(usable)} of {size_text(free)} free before they are asked to stop."
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 from mosaic_contracts.storage_reports import StorageVolume
 from mosaic_contracts.storage_words import VolumeLevel
 from mosaic_scheduler.disk.level import SpaceLimits, next_level
+from mosaic_scheduler.size_text import size_text
 
 MAKE_ROOM = (
     "`./mosaic disk` shows what takes the space; `./mosaic gc` and `./mosaic rm RUN --now` free it."
@@ -67,8 +68,8 @@ class Volume:
     def waiting_reason(self) -> str:
         """Why a run waits, without the figure that changes all the time."""
         return (
-            f"disk {self.level}: fewer than {mib(self._limit)} are free at {self.path}; "
-            f"the run starts when {mib(self.limits.leave_low)} are free. {MAKE_ROOM}"
+            f"disk {self.level}: fewer than {size_text(self._limit)} are free at {self.path}; "
+            f"the run starts when {size_text(self.limits.leave_low)} are free. {MAKE_ROOM}"
         )
 
     @property
@@ -77,11 +78,13 @@ class Volume:
         if self.level is VolumeLevel.OK:
             return ""
         said = (
-            f"Disk {self.level}: {mib(self.free_bytes)} are free at {self.path} ({self.label}), "
-            f"fewer than {mib(self._limit)}."
+            f"Disk {self.level}: {size_text(self.free_bytes)} are free at {self.path} ({self.label}), "
+            f"fewer than {size_text(self._limit)}."
         )
         if self.holds_up_starts:
-            said += f" New trainings and plays wait until {mib(self.limits.leave_low)} are free."
+            said += (
+                f" New trainings and plays wait until {size_text(self.limits.leave_low)} are free."
+            )
         if self.stops_runs:
             said += " Those that ran were asked to stop with a checkpoint."
         return f"{said} {MAKE_ROOM if self.has_data else 'Remove what is not needed there.'}"
@@ -135,8 +138,3 @@ def _with_level(volume: Volume, before: VolumeLevel | None) -> Volume:
     limits = volume.limits if volume.has_data else volume.limits.within(volume.total_bytes)
     level = next_level(volume.free_bytes, limits, before or VolumeLevel.OK)
     return replace(volume, limits=limits, level=level)
-
-
-def mib(size_bytes: int) -> str:
-    """A size in words."""
-    return f"{size_bytes // 2**20:,} MiB"

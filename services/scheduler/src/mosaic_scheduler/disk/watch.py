@@ -9,6 +9,7 @@ from mosaic_contracts.storage_words import VolumeLevel
 from mosaic_scheduler.disk.level import SpaceLimits
 from mosaic_scheduler.disk.spare import SpareSpace
 from mosaic_scheduler.disk.volume import Volume, VolumeUse, look_at_volumes
+from mosaic_scheduler.size_text import size_text
 from mosaic_servicekit.logging import get_log
 
 LOOK_EVERY_S = 0.5
@@ -106,6 +107,6 @@ class VolumeWatch:
         if full is None:
             return None
         return (
-            f"asked to stop because the disk was nearly full: {full.free_bytes // 2**20:,} MiB were free at "
+            f"asked to stop because the disk was nearly full: {size_text(full.free_bytes)} were free at "
             f"{full.path}"
         )

@@ -61,6 +61,7 @@ from mosaic_scheduler.executors.protocol import (
     LaunchSpec,
 )
 from mosaic_scheduler.executors.run_folder import RUNNER_MODULE, RunFolder
+from mosaic_scheduler.size_text import mib_text
 
 LABEL_RUN = "mosaic.run"
 LABEL_ATTEMPT = "mosaic.attempt"
@@ -153,7 +154,7 @@ class DockerExecutor:
             mounts.append(f"{_DOORS}: sockets of broker and XMPP server, its only way to the stack")
         plan = plan_of(self._through_doors(launch_spec), folder, self.name, mounts, network)
         memory = (
-            f"{launch_spec.spec.memory_mb:,} MiB of memory"
+            f"{mib_text(launch_spec.spec.memory_mb)} of memory"
             if launch_spec.spec.memory_mb
             else "no limit on memory"
         )

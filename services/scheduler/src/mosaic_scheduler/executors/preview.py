@@ -9,6 +9,7 @@ from mosaic_scheduler.executors.access import XmppLogin
 from mosaic_scheduler.executors.protocol import AttemptRef, LaunchSpec
 from mosaic_scheduler.executors.run_folder import RunFolder
 from mosaic_scheduler.proxy import Proxies
+from mosaic_scheduler.size_text import mib_text, size_text
 
 RUN = "RUN"
 """Placeholder for the id that the run will get."""
@@ -74,7 +75,7 @@ def _devices(spec: RunSpec) -> str:
     if not spec.gpus:
         return "none: it sees no GPU"
     noun = "GPU" if spec.gpus == 1 else "GPUs"
-    shared = f", {spec.gpu_memory_mb:,} MiB reserved on each" if spec.gpu_memory_mb else ""
+    shared = f", {mib_text(spec.gpu_memory_mb)} reserved on each" if spec.gpu_memory_mb else ""
     return f"{spec.gpus} {noun}, chosen at the start{shared}"
 
 
@@ -83,5 +84,5 @@ def _limits(spec: RunSpec) -> list[str]:
     limits = [f"{spec.cpus} {noun}", f"{spec.grace_s:g} s between the request to stop and SIGKILL"]
     if spec.wall_time_s is not None:
         limits.append(f"stopped after {spec.wall_time_s:g} s")
-    limits.append(f"{spec.outbox_bytes // 2**20:,} MiB for events that are not stored yet")
+    limits.append(f"{size_text(spec.outbox_bytes)} for events that are not stored yet")
     return limits

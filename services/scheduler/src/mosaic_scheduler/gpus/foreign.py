@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from mosaic_contracts.gpus import ForeignUser
 from mosaic_scheduler.gpus.owner import Owner
 from mosaic_scheduler.gpus.reading import DeviceReading
+from mosaic_scheduler.size_text import size_text
 
 UNEXPLAINED_BYTES = 512 * 2**20
 """Memory without a process up to this is the driver's own. Above it is somebody whom the driver does not name: a
@@ -51,7 +52,7 @@ def foreign_bytes(device: DeviceReading, users: Collection[ForeignUser]) -> int:
 
 def in_words(user: ForeignUser) -> str:
     """`python (pid 7, ada, 512 MiB)`."""
-    held = f"{user.memory_bytes // 2**20:,} MiB" if user.memory_bytes is not None else ""
+    held = size_text(user.memory_bytes) if user.memory_bytes is not None else ""
     if user.kind == "memory":
         return f"somebody whom the driver does not name ({held})"
     name = user.name or "a process"

@@ -10,6 +10,7 @@ from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.gpus.reading import GpuReading
 from mosaic_scheduler.gpus.watch import ANSWER_S, GpuWatch
+from mosaic_scheduler.size_text import mib_text, size_text
 
 MIB = 2**20
 
@@ -52,10 +53,10 @@ class GpuStock:
         large = [size for size in self.memory_bytes if size is None or size >= memory_mb * MIB]
         if len(large) >= gpus:
             return None
-        largest = max(size or 0 for size in self.memory_bytes) // MIB
+        largest = size_text(max(size or 0 for size in self.memory_bytes))
         return (
-            f"needs {_gpus(gpus)} with {memory_mb:,} MiB of memory{' each' if gpus > 1 else ''}, "
-            f"this machine has {len(large) or 'none'} (the largest has {largest:,} MiB)"
+            f"needs {_gpus(gpus)} with {mib_text(memory_mb)} of memory{' each' if gpus > 1 else ''}, "
+            f"this machine has {len(large) or 'none'} (the largest has {largest})"
         )
 
 

@@ -32,6 +32,7 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.wire import BatchHead, BatchInvalid, decode_batch
 from mosaic_scheduler.errors import FileRefused
 from mosaic_scheduler.events.archived import ARCHIVED_EVENTS, THINNED
+from mosaic_scheduler.size_text import size_text
 from mosaic_servicekit.privacy import private_folder
 
 M = TypeVar("M", bound=BaseModel)
@@ -232,7 +233,7 @@ def require_space(folder: Path, needed: int, reserve: int) -> None:
     if needed + reserve > free:
         raise FileRefused(
             f"The runs in it need {needed / 2**30:,.1f} GiB, and the disk has {free / 2**30:,.1f} GiB free, of which "
-            f"{reserve / 2**20:,.0f} MiB are kept. Free some space, and import the archive again."
+            f"{size_text(reserve)} must stay free. Free some space, and import the archive again."
         )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from mosaic_scheduler.gpus.offer import Devices, Offer, Share
+from mosaic_scheduler.size_text import mib_text
 
 HELD = "held until it is released"
 SENDING = "continues when the events of its interrupted attempt are stored"
@@ -169,7 +170,7 @@ class _Walk:
         offers = self.offers.values()
         free = [offer for offer in offers if offer.has_room(claim.gpu_memory_mb, limit)]
         kept = sum(self.reserved.excludes(claim, offer.uuid) for offer in free)
-        size = "" if claim.gpu_memory_mb is None else f" with {claim.gpu_memory_mb:,} MiB"
+        size = "" if claim.gpu_memory_mb is None else f" with {mib_text(claim.gpu_memory_mb)}"
         words = [
             f"needs {_count(claim.gpus, 'GPU')}{size}; {len(free) - kept} of {len(offers)} free"
         ]

@@ -8,6 +8,7 @@ from mosaic_contracts.runs import RunEnd, RunRecord
 from mosaic_contracts.spec import RestartPolicy
 from mosaic_contracts.states import EndCause, RunState, StopStep
 from mosaic_scheduler.executors.protocol import AttemptStatus
+from mosaic_scheduler.size_text import mib_text
 
 _STOPS = {
     EndCause.STOPPED_BY_USER: (RunState.CANCELLED, "Stopped on request."),
@@ -248,7 +249,7 @@ def _out_of_memory(record: RunRecord, *, is_limited: bool = False) -> str:
     if limit_mb is None or not (is_limited or record.image):
         return "The run needed more memory than this machine had left."
     return (
-        f"The run needed more than the {limit_mb:,} MiB of memory that it was given (`memory_mb`). "
+        f"The run needed more than the {mib_text(limit_mb)} of memory that it was given (`memory_mb`). "
         "Give it more, or make it need less."
     )
 

@@ -18,7 +18,7 @@ def measure_length(spec: RunSpec, script: Script, plan: ScriptPlan) -> None:
     """Work out how many steps the script will take of those asked for, and when it learns."""
     plan.asked_steps = plan.total_steps = int(plan.arguments[STEPS])
     if script.batch:
-        _count_batches(script, plan)
+        _count_batches(spec, script, plan)
     else:
         _find_first_update(script, plan)
     # Rounded up, so that the last periodic one does not fall just before the final one.
@@ -27,7 +27,7 @@ def measure_length(spec: RunSpec, script: Script, plan: ScriptPlan) -> None:
     )
 
 
-def _count_batches(script: Script, plan: ScriptPlan) -> None:
+def _count_batches(spec: RunSpec, script: Script, plan: ScriptPlan) -> None:
     batch = math.prod(int(plan.arguments[name]) for name in script.batch)
     made_of = " x ".join(f"{name} {plan.arguments[name]}" for name in script.batch)
     asked = plan.asked_steps
@@ -41,11 +41,12 @@ def _count_batches(script: Script, plan: ScriptPlan) -> None:
         )
         return
     plan.first_update_step = batch
-    if asked % batch:
+    is_asked = spec.steps is not None or STEPS in spec.parameters
+    if asked % batch and is_asked:
         plan.warn(
             "steps",
-            f"{script.title} trains whole batches of {batch:,} steps ({made_of}): it will take {plan.total_steps:,} of "
-            f"the {asked:,} steps asked for.",
+            f"{script.title} trains whole batches of {batch:,} steps ({made_of}): the run ends after "
+            f"{plan.total_steps:,} steps, not {asked:,}.",
         )
 
 
