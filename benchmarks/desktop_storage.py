@@ -39,10 +39,16 @@ T = TypeVar("T")
 
 def main() -> None:
     """Measure the page."""
+    with tempfile.TemporaryDirectory(prefix="mosaic-bench-") as folder:
+        measure(Path(folder))
+
+
+def measure(home: Path) -> None:
+    """Measure with an empty data folder."""
     app = QApplication([sys.argv[0]])
     load_fonts()
     apply_theme(app, DARK)
-    client = DesktopClient(Path(tempfile.mkdtemp(prefix="mosaic-bench-")))
+    client = DesktopClient(home)
     client.window.resize(1280, 800)
     client.window.show()
     client.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))

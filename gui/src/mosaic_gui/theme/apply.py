@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 
-from PyQt6.QtCore import Qt, QTemporaryDir
+from PyQt6.QtCore import Qt
 from PyQt6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
 from PyQt6.QtWidgets import QApplication, QHeaderView, QStyleFactory
 
 from mosaic_gui.theme.current import announce, current, set_current
-from mosaic_gui.theme.icon import write_svg
+from mosaic_gui.theme.drawings import drawing
 from mosaic_gui.theme.tokens import DARK, LIGHT, THEMES, Tokens, mixed
 
 __all__ = ["apply_theme", "current", "load_fonts", "mono_font", "tokens_for", "ui_font"]
@@ -37,14 +35,12 @@ def apply_theme(app: QApplication, tokens: Tokens) -> None:
         app.setProperty("mosaic.style", STYLE)
     app.setPalette(_palette(tokens))
     sheet = (files("mosaic_gui.theme") / "style.qss").read_text("utf-8")
-    icons = Path(_icons().path())
-    drawings = {
-        "check": write_svg("check", tokens.on_accent, icons),
-        "arrow_down": write_svg("arrow_down", tokens.muted, icons),
-        "arrow_right": write_svg("arrow_right", tokens.muted, icons),
-        "arrow_up": write_svg("arrow_up", tokens.muted, icons),
+    names = _names(tokens) | {
+        "check": drawing("check", tokens.on_accent),
+        "arrow_down": drawing("arrow_down", tokens.muted),
+        "arrow_right": drawing("arrow_right", tokens.muted),
+        "arrow_up": drawing("arrow_up", tokens.muted),
     }
-    names = _names(tokens) | {name: path.as_posix() for name, path in drawings.items()}
     # by way of an empty sheet it would take a third of the time, and lists would lose their place
     with _columns_kept():
         app.setStyleSheet(Template(sheet).substitute(names))
@@ -76,12 +72,6 @@ def tokens_for(choice: str) -> Tokens:
     hints = QGuiApplication.styleHints()
     light = hints is not None and hints.colorScheme() is Qt.ColorScheme.Light
     return LIGHT if light else DARK
-
-
-@cache
-def _icons() -> QTemporaryDir:
-    """A folder for the drawings that the style sheet names; it goes with the program."""
-    return QTemporaryDir()
 
 
 def ui_font(size_px: int = SIZE_PX, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:

@@ -2,7 +2,6 @@
 
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 
 from PyQt6.QtCore import QByteArray, QPoint, QRect, QRectF, QSize, Qt
 from PyQt6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
@@ -71,10 +70,3 @@ def svg(name: str, colour: str) -> str:
     """The drawing's text."""
     source = files("mosaic_gui.theme") / "icons" / f"{name}.svg"
     return source.read_text("utf-8").replace("COLOUR", colour)
-
-
-def write_svg(name: str, colour: str, folder: Path) -> Path:
-    """The drawing as a file, which is the only way in which a style sheet takes one."""
-    path = folder / f"{name}-{colour.removeprefix('#')}.svg"
-    path.write_text(svg(name, colour), encoding="utf-8")
-    return path
