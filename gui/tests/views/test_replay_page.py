@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from PyQt6.QtCore import QPoint, Qt
-from PyQt6.QtTest import QSignalSpy
+from PyQt6.QtGui import QGuiApplication
+from PyQt6.QtTest import QSignalSpy, QTest
 from PyQt6.QtWidgets import QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.replay_specimen import STEPS, differing, episode_rows, fill, fill_replay, verified
@@ -356,6 +357,38 @@ def test_an_episode_is_exported_by_keys(shown: Shown, qtbot: QtBot, tmp_path: Pa
     assert isinstance(export, VideoExport)
     assert (export.form, export.speed, export.target) == ("gif", 2.0, str(tmp_path / "a.gif"))
     assert (export.episode.env, export.episode.episode) == (0, 9)
+
+
+def test_return_presses_the_button_with_the_focus(shown: Shown, qtbot: QtBot) -> None:
+    """In a popup, Return on Save asks for the file, and Return on a kind chooses it."""
+    popup = shown.page.open_export()
+    gif = popup.findChild(QPushButton, "export.kind.gif")
+    assert gif is not None
+    gif.setFocus()
+    qtbot.keyClick(gif, Qt.Key.Key_Return)
+    assert popup.kind == "gif"
+    popup.give.setFocus()
+    qtbot.keyClick(popup.give, Qt.Key.Key_Enter)
+    dialog = shown.page.findChild(QFileDialog)
+    assert dialog is not None
+    dialog.close()
+
+
+def test_the_shown_episode_is_selected_while_ctrl_is_held(shown: Shown, qtbot: QtBot) -> None:
+    """An episode that a key with Ctrl shows, and that is marked again as rows come, is selected, alone, each time."""
+    lists, handle = shown.page.list, shown.client.window.windowHandle()
+    rows = (1, 3, 3)
+    addresses = [a for row in rows if (a := shown.client.episodes.address_at(row)) is not None]
+    assert len(addresses) == len(rows)
+    control = Qt.KeyboardModifier.ControlModifier
+    QTest.keyPress(handle, Qt.Key.Key_Control, control)  # type: ignore[call-overload] # the stub has `self` twice
+    try:
+        assert QGuiApplication.keyboardModifiers() == control
+        for address in addresses:
+            lists.mark(address)
+            assert lists.selected_ones == [address]
+    finally:
+        QTest.keyRelease(handle, Qt.Key.Key_Control)  # type: ignore[call-overload] # the stub has `self` twice
 
 
 def test_selected_episodes_become_a_dataset(shown: Shown, qtbot: QtBot) -> None:

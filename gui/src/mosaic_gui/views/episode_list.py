@@ -117,7 +117,7 @@ class EpisodeListView(QWidget):
         self.table.blockSignals(True)
         self.table.setAutoScroll(self._is_sought)
         if place >= 0:
-            self.table.selectRow(place)
+            self._select(place)
             self._is_sought = False
         else:
             self.table.clearSelection()
@@ -137,6 +137,14 @@ class EpisodeListView(QWidget):
         selection = self.table.selectionModel()
         rows = selection.selectedRows() if selection is not None else []
         return [a for row in rows if (a := self._model.address_at(row.row())) is not None]
+
+    def _select(self, place: int) -> None:
+        """Select one row. `selectRow` would do what the keys that are held ask for, such as toggle it with Ctrl."""
+        selection = self.table.selectionModel()
+        if selection is not None:
+            flags = QItemSelectionModel.SelectionFlag
+            index = self._model.index(place, max(0, self.table.columnAt(0)))
+            selection.setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
 
     def _select_again(self) -> None:
         selection = self.table.selectionModel()

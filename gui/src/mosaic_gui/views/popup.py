@@ -1,8 +1,8 @@
 """Popups: a framed panel that closes by itself, opened next to its owner and always fully visible."""
 
 from PyQt6.QtCore import QPoint, QRect, Qt
-from PyQt6.QtGui import QGuiApplication
-from PyQt6.QtWidgets import QVBoxLayout, QWidget
+from PyQt6.QtGui import QGuiApplication, QKeyEvent
+from PyQt6.QtWidgets import QAbstractButton, QVBoxLayout, QWidget
 
 from mosaic_gui.views.text import frame
 
@@ -11,7 +11,7 @@ MARGIN = 4
 
 
 class PanelPopup(QWidget):
-    """A popup with a panel; Escape or a click outside closes it."""
+    """A popup with a panel; Escape or a click outside closes it. Return presses the button with the focus."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
@@ -20,6 +20,15 @@ class PanelPopup(QWidget):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self.panel)
+
+    def keyPressEvent(self, event: QKeyEvent | None) -> None:
+        """Take a key that the widget with the focus left."""
+        focused = self.focusWidget()
+        is_return = event is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if is_return and isinstance(focused, QAbstractButton):
+            focused.click()
+        else:
+            super().keyPressEvent(event)
 
 
 def open_popup(popup: QWidget, place: QPoint) -> None:
