@@ -262,7 +262,14 @@ class Wiring(QObject):
         start.local_wanted.connect(stack.connect_local)
         start.forget_wanted.connect(self._on_forget_wanted)
         stack.said.connect(self._parts.say)
+        stack.stopped.connect(self._on_stopped)
         stack.live.connect(self._on_live)
+
+    def _on_stopped(self, words: str) -> None:
+        """Offer to start the stack again; without `./mosaic` there is nothing to offer."""
+        stack = self._parts.stack
+        offer = (tr("Start it"), stack.start_stack) if stack.start.is_possible else ()
+        self._parts.say(words + ".", *offer)
 
     def _connect_runs_page(self) -> None:
         parts, runs, notices = self._parts, self.window.runs, self.window.notices

@@ -8,13 +8,13 @@ from mosaic_contracts import VERSION
 from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.controllers.stack_start import StackStart
 from mosaic_gui.errors import GuiError, StackUnknown
-from mosaic_gui.net.location import StackLocation, local_stack, named_stack
+from mosaic_gui.net.location import StackLocation, is_supervised, local_stack, named_stack
 from mosaic_gui.net.probe import ConnectionProbe
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
-from mosaic_gui.state.diagnosis import Diagnosis, version_words
+from mosaic_gui.state.diagnosis import Diagnosis, Trouble, diagnose, version_words
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.store import Store
-from mosaic_gui.viewmodels.connection import ConnectionModel
+from mosaic_gui.viewmodels.connection import FINE, ConnectionModel
 from mosaic_gui.viewmodels.frame_clock import FrameClock
 
 
@@ -31,6 +31,8 @@ class ConnectionController(QObject):
     """The KnownStack that answers; None: the stack of this machine."""
     said = pyqtSignal(str)
     """A notice for the user."""
+    stopped = pyqtSignal(str)
+    """The stack of this machine does not run any more, in words; what it sent is still shown."""
 
     def __init__(
         self,
@@ -132,6 +134,7 @@ class ConnectionController(QObject):
     def _on_start_ended(self, is_up: bool, said: str) -> None:
         self._model.take_start(False, "" if is_up else said)
         if is_up:
+            self._model.take_diagnosis(FINE)
             self.connect_local()
 
     def _on_connection(self, connection: ConnectionStatus) -> None:
@@ -144,7 +147,7 @@ class ConnectionController(QObject):
         elif session is not None and connection.reason:
             if self._find_again(session) and connection.refused:
                 session.stream.retry_now()
-            elif not self._model.shows_data:
+            else:
                 self._probe.look(session.location, is_local=self.is_local)
 
     def _on_live(self, connection: ConnectionStatus) -> None:
@@ -173,9 +176,15 @@ class ConnectionController(QObject):
         return named_stack(named.url, token, self._home, trusted)
 
     def _on_diagnosis(self, diagnosis: Diagnosis) -> None:
+        session, is_nobody = self.session, diagnosis.trouble is Trouble.NOBODY
+        if is_nobody and self.is_local and is_supervised(self._home):
+            url = session.location.url if session is not None else ""
+            diagnosis = diagnose(Trouble.NOT_READY, url, is_local=True)
+        is_new = diagnosis != self._model.diagnosis
         self._model.take_diagnosis(diagnosis)
-        session = self.session
-        if diagnosis.is_lasting and session is not None and not self._model.is_live:
+        if is_new and self._model.is_stopped and self._model.shows_data:
+            self.stopped.emit(diagnosis.headline)
+        if diagnosis.is_lasting and session is not None and not self._model.shows_data:
             session.stream.stop()
             url = session.location.url
             self._model.take(ConnectionStatus(url=url, reason=diagnosis.headline, refused=True))

@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from mosaic_base.data_root import find_data_root
+from mosaic_base.locks import is_locked
 from mosaic_contracts.gateway_address import (
     AddressFault,
     AddressInvalid,
@@ -18,7 +19,7 @@ from mosaic_contracts.gateway_address import (
     live_address,
     token_in,
 )
-from mosaic_contracts.stack import STACK_FILE, TOKEN_FILE, StackFile
+from mosaic_contracts.stack import STACK_FILE, STACK_LOCK, TOKEN_FILE, StackFile
 from mosaic_gui.errors import ArgumentInvalid, StackUnknown, TokenFileUnreadable
 from mosaic_gui.state.language import tr
 
@@ -85,6 +86,14 @@ def local_stack(home: Path) -> StackLocation:
             )
         ) from error
     return StackLocation(stack.gateway_url.rstrip("/"), read_token(home / TOKEN_FILE))
+
+
+def is_supervised(home: Path) -> bool:
+    """Whether a supervisor of this machine's stack lives, which restarts a service that does not answer."""
+    try:
+        return is_locked(home / STACK_LOCK)
+    except OSError:
+        return False  # no stack was started there
 
 
 def named_stack(

@@ -44,6 +44,12 @@ class ConnectionModel(QObject):
             return tr("Live in part")
         if self.is_behind:
             return tr("Live, {time} behind", time=wording.duration(self.behind_s))
+        if self.is_stopped:
+            return tr("Stack not running")
+        if self.diagnosis.trouble is Trouble.NOT_READY:
+            return tr("Stack not ready")
+        if self.diagnosis.headline and not self.shows_data:
+            return tr("Not connected")
         return tr_mark(_WORDS[self.connection.link][0])
 
     @property
@@ -71,6 +77,11 @@ class ConnectionModel(QObject):
         return self.is_live and self.behind_s >= SHOWN_FROM_S
 
     @property
+    def is_stopped(self) -> bool:
+        """Whether the stack of this machine is known not to run."""
+        return self.is_local and not self.is_live and self.diagnosis.trouble is Trouble.NOBODY
+
+    @property
     def shows_data(self) -> bool:
         """Whether there is data to show, old or not."""
         return self.connection.link in (LinkState.LIVE, LinkState.STALE)
@@ -78,7 +89,8 @@ class ConnectionModel(QObject):
     @property
     def detail(self) -> str:
         """Address, reason and when it is tried again."""
-        parts = [self.connection.url, self.connection.reason, self.fault if self.is_live else ""]
+        reason = self.diagnosis.headline or self.connection.reason
+        parts = [self.connection.url, reason, self.fault if self.is_live else ""]
         if self.connection.retry_in_s is not None:
             wait = wording.duration(self.connection.retry_in_s)
             parts.append(tr("tried again in {time}", time=wait))
@@ -113,7 +125,7 @@ class ConnectionModel(QObject):
 
     def take_diagnosis(self, diagnosis: Diagnosis) -> None:
         """Take the result of a test of the address."""
-        if not self.shows_data:
+        if not self.is_live:
             self.diagnosis = diagnosis
             self.changed.emit()
 

@@ -67,7 +67,8 @@ class ConnectionPage(QWidget):
         self._title.setText(self._words())
         self._detail.setText(self._hint())
         # while the first try is under way nobody knows yet that there is anything to start
-        is_offered = self._can_start and model.is_local and not model.shows_data
+        is_away = model.is_stopped or not model.shows_data
+        is_offered = self._can_start and model.is_local and is_away
         self.start.setVisible(is_offered and not self._is_first_try)
         if model.starting and self.start.hasFocus():
             self.setFocus()  # a disabled button would pass the focus to the address of another stack
@@ -103,10 +104,12 @@ class ConnectionPage(QWidget):
     def _words(self) -> str:
         if self._model.starting:
             return tr("Starting the stack")
-        if self._model.shows_data:
+        if self._model.is_live:
             return tr("Connected to a stack")
         if self._model.diagnosis.headline:
             return self._model.diagnosis.headline
+        if self._model.shows_data:
+            return tr("Connection lost")
         if self._model.connection.refused:
             return tr("The stack refused the connection")
         if self._is_first_try:
@@ -117,7 +120,7 @@ class ConnectionPage(QWidget):
         model = self._model
         if model.starting:
             return tr("Broker, recorder, scheduler and gateway come up; this takes a few seconds.")
-        if model.shows_data:
+        if model.is_live:
             return model.connection.url
         said = model.diagnosis.todo or model.connection.reason or model.connection.url
         if model.connection.url:

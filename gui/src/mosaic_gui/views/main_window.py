@@ -160,6 +160,8 @@ class MainWindow(QMainWindow):
         """Opens the palette with the commands of the moment; set by who connects the window."""
         self.notices = NoticeBar(connection, hardware)
         self._connection, self._agents = connection, agents
+        self._wants_connection = False
+        """The user opened the page of the connection while there is data."""
         self._stack = QStackedWidget()
         for page in (start, runs):
             self._stack.addWidget(page)
@@ -272,11 +274,13 @@ class MainWindow(QMainWindow):
         self._fold_agents()
         self.agents_dock.mark_page(name)
         self.agents_dock.agents.set_dim(name not in (TRAIN, TRAINED))
+        self._wants_connection = False
         if self._connection.shows_data:
             self._stack.setCurrentWidget(self._page_of(name))
 
     def show_connection(self) -> None:
         """Show the connection page; the present session continues."""
+        self._wants_connection = self._connection.shows_data
         self._stack.setCurrentWidget(self.start)
         self.start.refresh()
 
@@ -350,7 +354,10 @@ class MainWindow(QMainWindow):
     def _on_connection(self) -> None:
         has_data = self._connection.shows_data
         self.agents_dock.set_connected(has_data)
-        target = self._page_of(self._page) if has_data else self.start
+        # it stays while data comes, and goes with the end of what it shows
+        self._wants_connection = self._wants_connection and has_data
+        stays = self._wants_connection or not has_data
+        target = self.start if stays else self._page_of(self._page)
         if self._stack.currentWidget() is not target:
             self._stack.setCurrentWidget(target)
 
@@ -383,6 +390,7 @@ class MainWindow(QMainWindow):
             action.triggered.connect(lambda _on, name=name: self.show_page(name))
         elsewhere = self._action(tr("Connect to another stack"), "Ctrl+Shift+O")
         elsewhere.triggered.connect(self.show_connection)
+        self.notices.badge.clicked.connect(self.show_connection)
         self.start.back_wanted.connect(lambda: self.show_page(self._page))
         back = self._action(tr("Back to the runs"), "Alt+Left")
         back.triggered.connect(lambda: self.show_page(RUNS))

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from PyQt6.QtCore import pyqtSignal
+from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtGui import QMouseEvent
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy
 
 from mosaic_gui.state.language import tr
@@ -15,6 +16,21 @@ from mosaic_gui.views.text import ElidedLabel, button
 
 STAY_S = 12
 """Seconds for which a notice is shown."""
+
+
+class ConnectionBadge(Badge):
+    """State of the connection. A click leads to the page of the connection, as Ctrl+Shift+O does."""
+
+    clicked = pyqtSignal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def mouseReleaseEvent(self, event: QMouseEvent | None) -> None:
+        is_inside = event is not None and self.rect().contains(event.position().toPoint())
+        if event is not None and event.button() is Qt.MouseButton.LeftButton and is_inside:
+            self.clicked.emit()
 
 
 class NoticeBar(QFrame):
@@ -34,7 +50,7 @@ class NoticeBar(QFrame):
         self._act = button("", "quiet", "notices.act")
         self._act.setVisible(False)
         self.machine = HardwareStrip("notices.machine", tr("The stack's machine"))
-        self.badge = Badge()
+        self.badge = ConnectionBadge()
         self._then: Callable[[], None] | None = None
         self._gone = single_shot_timer(self, self.clear)
         row = QHBoxLayout(self)
