@@ -53,6 +53,8 @@ def test_a_script_is_a_run(stack: StackUnderTest, script: Path, tmp_path: Path) 
     config = events[0]["data"]
     assert config["spaces"]["action"] == {"kind": "discrete", "n": 2}
     assert f"{len(config['installed'])} packages (source/" in stack.cli("show", run_id).stdout
+    listed = stack.cli("ps", "-e", "CartPole-v1", "--json").stdout
+    assert run_id in listed, "its environment was learned from the script"
     kept = tmp_path / "kept.py"
     assert stack.cli("download", run_id, "source/train.py", "-o", str(kept)).returncode == 0
     assert kept.read_text() == SCRIPT

@@ -14,6 +14,7 @@ import typer
 from mosaic_base.atomic import replace_file
 from mosaic_cli.errors import FileProblem, ValueRefused
 from mosaic_cli.output import err, say
+from mosaic_contracts.choices import UNKNOWN_ENVIRONMENT
 
 if TYPE_CHECKING:
     from mosaic_client import Client
@@ -41,7 +42,7 @@ class OwnCommand(NamedTuple):
     def fields(self) -> dict[str, Any]:
         """Fields of a spec; what the script's arguments say of the run is taken from them."""
         said = {
-            "environment": _argument(self.argv, _ENVIRONMENT) or "unknown",
+            "environment": _argument(self.argv, _ENVIRONMENT) or UNKNOWN_ENVIRONMENT,
             "seed": _number(_argument(self.argv, _SEED)),
         }
         steps = _number(_argument(self.argv, _STEPS))

@@ -21,6 +21,8 @@ EVENT_TYPES = (
 """Types of events that MOSAIC itself defines."""
 BEST, LAST = "best", "last"
 """Names of a run's checkpoints: the one with the highest mean return, and the newest one."""
+UNKNOWN_ENVIRONMENT = "unknown"
+"""Environment of a spec whose program chooses it. The scheduler replaces it when the run's config names one."""
 SECRET_NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
 
 

@@ -43,6 +43,7 @@ from mosaic_scheduler.errors import DatabaseUnavailable, EngineUnavailable
 from mosaic_scheduler.events.announcement import ProgressAnnouncer, RunAnnouncer
 from mosaic_scheduler.events.archived import ArchivedEvents
 from mosaic_scheduler.events.drain import TelemetryDrain
+from mosaic_scheduler.events.environment_names import EnvironmentNames
 from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.events.listener import RunListener
 from mosaic_scheduler.events.publisher import EventPublisher
@@ -215,7 +216,9 @@ class SchedulerApp:
         )
         announcer.on_change(self._alerts.note_change)
         self._volumes.on_change(self._alerts.note_change)
-        self._listener.on_stored(self._alerts.note_stored)
+        self._environments = EnvironmentNames(store, episodes, announcer)
+        for note_stored in (self._alerts.note_stored, self._environments.note_stored):
+            self._listener.on_stored(note_stored)
         self._purge = RunPurge(database, bus, home, executor, self._publisher, trash_due)
         self._machine = _machine_watch(
             settings, executor, ledger, self._gpu_watch, heartbeats, database, events_due
@@ -328,6 +331,7 @@ class SchedulerApp:
             "retention": self._janitor.run,
             "trash": self._janitor.run_sweeps,
             "alerts": self._alerts.run,
+            "environments": self._environments.run,
             "alert_deliveries": self._deliveries.run,
             "machine": self._machine.run,
             "volumes": self._volumes.run,

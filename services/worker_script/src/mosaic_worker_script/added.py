@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from mosaic_contracts.choices import UNKNOWN_ENVIRONMENT
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.ids import WorkerIdField
 from mosaic_contracts.models import UserModel
@@ -26,8 +27,6 @@ from mosaic_workerkit.findings import Findings
 from mosaic_workerkit.parameters import check_parameters
 from mosaic_workerkit.pipe.child import Ending
 
-UNKNOWN = "unknown"
-"""Environment of a script that has no argument for it."""
 _SEED = ("seed", "random_seed")
 _STEPS = (
     "total_timesteps",
@@ -116,7 +115,7 @@ class AddedScript:
                     title=Path(self._file.script).name,
                     summary="A script of your own." if arguments else "It declares no arguments.",
                     parameters=_schema(arguments),
-                    default_environment=str(default) if default else UNKNOWN,
+                    default_environment=str(default) if default else UNKNOWN_ENVIRONMENT,
                     steps_parameter=_number(by_name, _STEPS),
                     seed_parameter=_number(by_name, _SEED),
                     environment_parameter=environment,
@@ -177,7 +176,7 @@ class AddedScript:
         for names, value in (
             (_SEED, spec.seed),
             (_STEPS, spec.steps),
-            (_ENVIRONMENT, None if spec.environment == UNKNOWN else spec.environment),
+            (_ENVIRONMENT, None if spec.environment == UNKNOWN_ENVIRONMENT else spec.environment),
         ):
             name = _first(by_name, names)
             if name is not None and value is not None:

@@ -3,6 +3,7 @@
 import sys
 from typing import Any
 
+from mosaic_contracts.choices import UNKNOWN_ENVIRONMENT
 from mosaic_contracts.spec import RecordLevel, RunSpec
 from mosaic_contracts.worker import Algorithm, CheckReport, Finding, WorkerDescription
 from mosaic_worker_script.command import (
@@ -66,7 +67,7 @@ class ScriptWorker:
                     title="A command line",
                     summary="`./mosaic run ./train.py -- ARGUMENTS` writes the parameters.",
                     parameters=_PARAMETERS,
-                    default_environment="unknown",
+                    default_environment=UNKNOWN_ENVIRONMENT,
                 )
             ],
             environments=[],

@@ -34,12 +34,12 @@ class RunListener:
         self._heartbeats = heartbeats
         self._publisher = publisher
         self._reconcile = reconcile
-        self._on_stored: Callable[[str], None] | None = None
+        self._on_stored: list[Callable[[str], None]] = []
         bus.on_connected(lambda: heartbeats.on_connection(True))
 
     def on_stored(self, listener: Callable[[str], None]) -> None:
         """Call `listener` with the id of each run of which the recorder has stored something."""
-        self._on_stored = listener
+        self._on_stored.append(listener)
 
     async def subscribe(self) -> None:
         """Begin to listen."""
@@ -84,8 +84,8 @@ class RunListener:
 
     async def _on_committed(self, message: Msg) -> None:
         committed = Committed.model_validate_json(message.data)
-        if self._on_stored is not None:
-            self._on_stored(committed.run_id)
+        for listener in self._on_stored:
+            listener(committed.run_id)
         await self._publisher.on_committed(committed)
         for mark in committed.marks:
             if mark.source == wire.SOURCE_WORKER and self._heartbeats.note_events(
