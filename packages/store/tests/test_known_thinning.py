@@ -4,7 +4,15 @@ import pytest
 from tests.test_thin import CURSOR, LAST, RULE, all_events, fill
 
 from mosaic_contracts.wire import BatchHead, decode_batch, encode_record, join_batch
-from mosaic_store import Reader, StreamCursor, Writer, read_batch
+from mosaic_store import (
+    BEFORE_ALL,
+    EpisodePlace,
+    Reader,
+    StreamCursor,
+    Writer,
+    known_thinning,
+    read_batch,
+)
 from mosaic_store.batch import unpack
 from mosaic_store.testing import RUN_ID, messages
 
@@ -60,3 +68,34 @@ def test_what_comes_later_is_counted_as_usual(writer: Writer, reader: Reader) ->
     later = list(messages(LAST + 20, 10, OTHER))[-1]
     writer.apply([read_batch(later.payload, later.encoding)], CURSOR)
     assert reader.summary(OTHER).gaps == 19
+
+
+def test_it_goes_on_after_a_kill_between_any_two_steps(
+    writer: Writer, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Begun again after each step: what is counted and what is missing are the steps of the other store throughout."""
+    monkeypatch.setattr(known_thinning, "_EPISODES", 3)
+    monkeypatch.setattr(known_thinning, "_HOLES", 4)
+    fill(writer)
+    writer.thin(RUN_ID, 10, RULE)
+    was = reader.summary(RUN_ID)
+    writer.apply([read_batch(raw, "identity") for raw in copy_of(reader)], StreamCursor("one", 2))
+    most = 0
+    is_known = True
+    while is_known:
+        after: EpisodePlace | None = BEFORE_ALL
+        most += 1
+        for _ in range(most):
+            step = writer.note_some_known_thinning(OTHER, was.thinned_steps, RULE, after)
+            is_known, after = step.is_known, step.after
+            here = reader.summary(OTHER)
+            assert here.thinned_steps + here.gaps == was.thinned_steps
+            if step.done:
+                break
+    assert most > 10
+    here = reader.summary(OTHER)
+    assert here.model_dump(exclude={"run_id"}) == was.model_dump(exclude={"run_id"})
+    one, other = reader.episodes(RUN_ID), reader.episodes(OTHER)
+    assert [each.model_dump() for each in other.episodes] == [
+        each.model_dump() for each in one.episodes
+    ]

@@ -3,7 +3,9 @@
 import asyncio
 import hashlib
 import json
+import random
 import shutil
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,7 @@ from mosaic_contracts.verbs import GET_GROUP
 pytestmark = [pytest.mark.broker, pytest.mark.shared_stack, pytest.mark.timeout(180)]
 UPLOAD = "1" * 32
 EVENTS = 200
+ALTERED = "01ARZ3NDEKTSV4RRFFQ69G5X"
 OTHER_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAW"
 
 
@@ -52,19 +55,27 @@ def own(run_id: str, **changes: Any) -> Entries:
     return parts
 
 
-def upload(stack: Stack, parts: Entries) -> ArchiveOrder:
+def upload(
+    stack: Stack, parts: Entries, name: str = UPLOAD, alter: Callable[[bytearray], object] = bytes
+) -> ArchiveOrder:
     """What the gateway asks once it has written an archive."""
     folder = stack.home / "uploads"
     folder.mkdir(exist_ok=True)
-    path = write(folder / UPLOAD, parts)
-    data = path.read_bytes()
+    path = write(folder / name, parts)
+    data = bytearray(path.read_bytes())
+    alter(data)
+    path.write_bytes(data)
     digest = hashlib.sha256(data).hexdigest()
-    return ArchiveOrder(upload=UPLOAD, sha256=digest, bytes=len(data), file="run.mosaic.zip")
+    return ArchiveOrder(upload=name, sha256=digest, bytes=len(data), file="run.mosaic.zip")
 
 
 async def imported(stack: Stack, parts: Entries) -> ArchiveImport:
     """Import an archive."""
-    order = upload(stack, parts)
+    return await ask_import(stack, upload(stack, parts))
+
+
+async def ask_import(stack: Stack, order: ArchiveOrder) -> ArchiveImport:
+    """Import an uploaded archive."""
     return await stack.bus.request("scheduler", "import_archive", order, ArchiveImport, 60)
 
 
@@ -170,6 +181,73 @@ async def test_what_is_altered_leaves_nothing(stack: Stack) -> None:
         await imported(stack, parts)
     assert left_in(stack) == []
     assert not (stack.home / "runs" / run_id).exists()
+
+
+async def test_no_altered_byte_gets_in(stack: Stack) -> None:
+    """200 places: each archive is refused and leaves nothing, or the byte said nothing and the run is the same."""
+    rng = random.Random(17)
+    parts, refused, same = own(f"{ALTERED}00"), 0, 0
+    whole = len(write(stack.home / "whole.zip", parts).read_bytes())
+    (stack.home / "whole.zip").unlink()
+    for _ in range(200):
+        run_id = f"{ALTERED}{same:02}"
+        place, other = rng.randrange(whole), rng.randrange(1, 256)
+
+        def alter(data: bytearray, place: int = place, other: int = other) -> None:
+            data[place] ^= other
+
+        order = upload(stack, own(run_id), alter=alter)
+        try:
+            answer = await ask_import(stack, order)
+        except ProblemError as error:
+            assert error.problem.code is ProblemCode.ARCHIVE_REFUSED  # noqa: PT017 - both ends are right
+            refused += 1
+            with pytest.raises(ProblemError, match="No run has the id"):
+                await stack.get(run_id)
+            assert not (stack.home / "runs" / run_id).exists()
+        else:
+            assert [run.run_id for run in answer.runs] == [run_id]
+            await wait_stored(stack, run_id)
+            record = await stack.get(run_id)
+            folder = stack.home / "runs" / run_id
+            assert {path: (folder / path).read_bytes() for path in FILES} == FILES
+            was = archived_record(run_id)
+            assert (record.spec, record.state, record.end) == (was.spec, was.state, was.end)
+            same += 1
+        assert left_in(stack) == []
+    assert refused > 100
+
+
+async def test_one_archive_twice_at_once_is_imported_once(stack: Stack) -> None:
+    """The second import finds the run that the first one added."""
+    run_id = "01ARZ3NDEKTSV4RRFFQ69G5FP0"
+    orders = [upload(stack, large(run_id), name) for name in (UPLOAD, "2" * 32)]
+    answers = await asyncio.gather(*(ask_import(stack, order) for order in orders))
+    outcomes = {run.outcome for answer in answers for run in answer.runs}
+    assert outcomes == {ImportOutcome.IMPORTED, ImportOutcome.PRESENT}
+    await wait_stored(stack, run_id)
+    assert left_in(stack) == []
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+async def test_two_archives_with_one_run_at_once(stack: Stack, is_same: bool) -> None:
+    """One of them is imported; the other finds that run, or names what differs."""
+    run_id = f"01ARZ3NDEKTSV4RRFFQ69G5FQ{int(is_same)}"
+    changed = own(run_id, **({"tags": ["other"]} if is_same else {"state": "failed"}))
+    orders = [upload(stack, own(run_id)), upload(stack, changed, "2" * 32)]
+    done = await asyncio.gather(
+        *(ask_import(stack, order) for order in orders), return_exceptions=True
+    )
+    answers = [each for each in done if isinstance(each, ArchiveImport)]
+    problems = [each for each in done if isinstance(each, ProblemError)]
+    outcomes = sorted(run.outcome for answer in answers for run in answer.runs)
+    if is_same:
+        assert outcomes == [ImportOutcome.IMPORTED, ImportOutcome.PRESENT]
+    else:
+        assert outcomes == [ImportOutcome.IMPORTED]
+        assert ["state differ" in str(problem) for problem in problems] == [True]
+    await wait_stored(stack, run_id)
+    assert left_in(stack) == []
 
 
 async def test_a_folder_that_nobody_knows_is_named(stack: Stack) -> None:

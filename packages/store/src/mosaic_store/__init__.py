@@ -16,6 +16,7 @@ from mosaic_store.errors import (
     StoreWriteFailed,
 )
 from mosaic_store.ingest import Quarantined
+from mosaic_store.known_thinning import BEFORE_ALL, EpisodePlace, KnownThinningStep
 from mosaic_store.manifest import NO_FILES, KnownFile, KnownFiles, SeenFile
 from mosaic_store.new_points import NewPoints, PointsOfMetric
 from mosaic_store.prune import PruneStep
@@ -25,13 +26,16 @@ from mosaic_store.thin import ThinStep
 from mosaic_store.writer import LogCheckpoint, StreamCursor, Writer, open_writer
 
 __all__ = [
+    "BEFORE_ALL",
     "MAX_RAW_BYTES",
     "NO_FILES",
     "CheckpointEntry",
     "CheckpointKey",
     "EpisodeNotStored",
+    "EpisodePlace",
     "KnownFile",
     "KnownFiles",
+    "KnownThinningStep",
     "LogCheckpoint",
     "MetricNotStored",
     "Migration",

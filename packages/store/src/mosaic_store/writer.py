@@ -15,7 +15,12 @@ from mosaic_store.database import Migration, lock_store, make_folder, open_for_w
 from mosaic_store.errors import StoreReplaced, StoreWriteFailed
 from mosaic_store.files import rebuild
 from mosaic_store.ingest import Ingest, Quarantined
-from mosaic_store.known_thinning import note_known_thinning
+from mosaic_store.known_thinning import (
+    BEFORE_ALL,
+    EpisodePlace,
+    KnownThinningStep,
+    known_thinning_step,
+)
 from mosaic_store.marks import read_marks
 from mosaic_store.prune import PruneStep, prune_step
 from mosaic_store.space import read_space
@@ -166,21 +171,34 @@ class Writer:
         return step
 
     def note_known_thinning(self, run_id: str, steps: int, rule: str) -> bool:
-        """Count what is missing of an imported run as steps that another store had thinned.
+        """Count what is missing of an imported run as `note_some_known_thinning` does, to the end.
+
+        Returns:
+            Whether that was done; not where another number of events is missing.
+        """
+        step = self.note_some_known_thinning(run_id, steps, rule, BEFORE_ALL)
+        while not step.done:
+            step = self.note_some_known_thinning(run_id, steps, rule, step.after)
+        return step.is_known
+
+    def note_some_known_thinning(
+        self, run_id: str, steps: int, rule: str, after: EpisodePlace | None
+    ) -> KnownThinningStep:
+        """Count a part of what is missing of an imported run as steps that another store had thinned.
+
+        Call it again until it says `done`. After a kill in between, begin from the beginning.
 
         Args:
             run_id: a run all of whose events have come.
             steps: how many were thinned there.
             rule: what asked for it there.
-
-        Returns:
-            Whether that was done; not where another number of events is missing.
+            after: `BEFORE_ALL`, then what the step before says.
 
         Raises:
-            StoreWriteFailed: everything is as it was.
+            StoreWriteFailed: this part is as it was.
         """
         with self._transaction():
-            return note_known_thinning(self._db, run_id, steps, rule, time.time_ns() // 1000)
+            return known_thinning_step(self._db, run_id, steps, rule, time.time_ns() // 1000, after)
 
     def checkpoint(self, truncate: bool = False) -> LogCheckpoint:
         """Copy the write-ahead log into the file as far as readers let it. It waits for nobody.

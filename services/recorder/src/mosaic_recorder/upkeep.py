@@ -13,7 +13,15 @@ from typing import TypeVar
 from mosaic_contracts.store_upkeep import KnownThinning, ThinRequest, WalCheckpoint
 from mosaic_recorder.store_thread import StoreThread
 from mosaic_servicekit.logging import get_log
-from mosaic_store import LogCheckpoint, StoreError, ThinStep, Writer
+from mosaic_store import (
+    BEFORE_ALL,
+    EpisodePlace,
+    KnownThinningStep,
+    LogCheckpoint,
+    StoreError,
+    ThinStep,
+    Writer,
+)
 
 INTERVAL_S = 30.0
 """Between two looks at the log and at the free pages."""
@@ -63,8 +71,18 @@ class Upkeep:
 
     async def note_known_thinning(self, run_id: str, thinning: KnownThinning) -> bool:
         """Count what is missing of an imported run as thinned steps; whether that was done. Raises StoreError."""
-        return await self._step(
-            lambda writer: writer.note_known_thinning(run_id, thinning.steps, thinning.rule)
+        after: EpisodePlace | None = BEFORE_ALL
+        while True:
+            step = await self._step(self._known_thinning(run_id, thinning, after))
+            if step.done:
+                return step.is_known
+            after = step.after
+
+    def _known_thinning(
+        self, run_id: str, thinning: KnownThinning, after: EpisodePlace | None
+    ) -> Callable[[Writer], KnownThinningStep]:
+        return lambda writer: writer.note_some_known_thinning(
+            run_id, thinning.steps, thinning.rule, after
         )
 
     async def run(self) -> None:
