@@ -30,7 +30,8 @@ from mosaic_contracts.batch_file import read_batches
 from mosaic_contracts.compat import UTC
 from mosaic_contracts.manifest import ManifestEntry, RunManifest
 from mosaic_contracts.manifest_words import FileState, FileType
-from mosaic_contracts.runs import RunEnd, RunView, StoredSpec
+from mosaic_contracts.problems import Problem, ProblemCode
+from mosaic_contracts.runs import RunEnd, RunSummary, RunView, StoredSpec
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_contracts.stored import BatchPage, encode_page
 from mosaic_contracts.wire import Batch, Config, Metric, Record, Step
@@ -250,13 +251,20 @@ def test_a_value_that_fits_no_column_is_in_the_archive_as_text(tmp_path: Path) -
 
 def forms_of(pid: int) -> list[int]:
     """Processes that make forms of events for a process."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    children = [int(word) for task in tasks for word in (task / "children").read_text().split()]
     return [
-        child
-        for child in children
-        if b"form_process" in Path(f"/proc/{child}/cmdline").read_bytes()
+        int(folder.name)
+        for folder in Path("/proc").iterdir()
+        if folder.name.isdigit() and is_form_of(folder, pid)
     ]
+
+
+def is_form_of(folder: Path, pid: int) -> bool:
+    """Whether the process that `/proc` shows there is one of them."""
+    try:
+        parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        return parent == pid and b"form_process" in (folder / "cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False  # it ended
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -347,3 +355,51 @@ def test_several_runs_use_the_same_processes(tmp_path: Path) -> None:
             assert len(lines.read().splitlines()) == EVENTS
             step = pq.read_table(io.BytesIO(archive.read(f"{folder}/parquet/step.parquet")))
             assert step.num_rows == 2
+
+
+def gone() -> httpx.Response:
+    """The answer for a run that was deleted for good."""
+    problem = Problem(code=ProblemCode.RUN_UNKNOWN, title="No such run", detail="No run has the id")
+    return httpx.Response(404, content=problem.model_dump_json())
+
+
+def test_a_run_that_is_deleted_meanwhile_gives_no_archive(tmp_path: Path) -> None:
+    """Its events go step by step: what was read of them may be a part."""
+    answer = stack()
+    reads: list[str] = []
+
+    def answer_until_deleted(request: httpx.Request) -> httpx.Response:
+        reads.append(request.url.path)
+        is_run = request.url.path.endswith(RUN_ID)
+        return gone() if is_run and len(reads) > 1 else answer(request)
+
+    with (
+        client_of(answer_until_deleted) as client,
+        pytest.raises(ArchiveRefused, match="was deleted while"),
+    ):
+        client.archive([RUN_ID], tmp_path / "a.zip")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"events": EVENTS + 1}, {"events": EVENTS + 1}),
+        ({"events": EVENTS}, {"events": EVENTS, "thinned_steps": 1}),
+    ],
+)
+def test_a_run_of_which_events_go_meanwhile_gives_no_archive(
+    tmp_path: Path, before: dict[str, int], after: dict[str, int]
+) -> None:
+    """The store had more when the archive was begun, or steps were thinned since."""
+    views = [view(summary=RunSummary(run_id=RUN_ID, **each)) for each in (before, after)]
+    answers = [stack(each) for each in views]
+    reads: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        reads.append(request.url.path)
+        return answers[len(reads) > 1](request)
+
+    with client_of(answer) as client, pytest.raises(ArchiveRefused, match="changed while"):
+        client.archive([RUN_ID], tmp_path / "a.zip")
+    assert list(tmp_path.iterdir()) == []

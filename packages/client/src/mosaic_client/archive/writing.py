@@ -19,7 +19,7 @@ from mosaic_client.archive.draft import draft_folder
 from mosaic_client.archive.events import StoredEvents, write_events
 from mosaic_client.archive.form_messages import FormKind
 from mosaic_client.archive.forms import EventForms
-from mosaic_client.errors import ArchiveRefused, ArtifactUnknown, ParquetMissing
+from mosaic_client.errors import ArchiveRefused, ArtifactUnknown, ParquetMissing, RunUnknown
 from mosaic_contracts.archive_words import (
     ARCHIVE_HEAD,
     COLUMNS,
@@ -179,6 +179,7 @@ class _RunWriter:
         self._add(RUN_MANIFEST, manifest)
         events = self._write_events()
         files, left_out = self._write_files(manifest)
+        self._require_unchanged(events.count)
         view = self._view
         facts = ArchivedRun(
             run_id=self._run_id,
@@ -276,9 +277,24 @@ class _RunWriter:
             raise self._changed(entry.path)
         return ArchivedFile(path=entry.path, kind=entry.kind, bytes=file.bytes, sha256=file.sha256)
 
-    def _changed(self, path: str) -> ArchiveRefused:
+    def _require_unchanged(self, events: int) -> None:
+        """Check that the run is there still, and that it was not deleted or thinned while its events were read."""
+        try:
+            view = _require_whole(self._client.run(self._run_id))
+        except RunUnknown as error:
+            raise ArchiveRefused(
+                f"Run {self._run_id} was deleted while it was archived. Nothing was written."
+            ) from error
+        before, after = self._view.summary, view.summary
+        if before is None or after is None:
+            return
+        is_thinned = before.thinned_steps != after.thinned_steps
+        if is_thinned or events < before.events - before.thinned_steps:
+            raise self._changed("What the store has")
+
+    def _changed(self, what: str) -> ArchiveRefused:
         return ArchiveRefused(
-            f"{path} of run {self._run_id} changed while it was archived. Nothing was written. Archive the run again."
+            f"{what} of run {self._run_id} changed while it was archived. Nothing was written. Archive the run again."
         )
 
     def _counted(self, phase: ArchivePhase, total: int | None) -> Callable[[int], None]:
