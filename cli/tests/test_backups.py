@@ -16,12 +16,15 @@ from typing import Any, NamedTuple
 import pytest
 from tests.gateway_double import caller
 
+from mosaic_base.locks import open_lock
 from mosaic_base.sealed_zip import SealedZipWriter
 from mosaic_cli.backing_up import snapshot
+from mosaic_cli.backing_up.writing import write_backup
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import StackLock
 from mosaic_contracts.backups import BACKUP_FACTS, BACKUP_INDEX, BackupFacts, RestoredStack
 from mosaic_contracts.stack_files import (
+    BACKUP_LOCK,
     CONTAINERS_STORE,
     RESTORED_FILE,
     RESTORING_DIR,
@@ -214,6 +217,27 @@ def test_the_runs_are_copied_before_the_store_and_the_files_after_it(made: Path)
         "SHA256SUMS",
     ]
     assert sorted(order, key=names.index) == order
+
+
+def test_no_file_goes_to_the_trash_while_files_are_copied(home: Path, tmp_path: Path) -> None:
+    """The scheduler moves files only while it holds a lock, which it does not get before the end."""
+    seen: set[bool] = set()
+    write_backup(
+        home,
+        tmp_path / "b.zip",
+        with_secrets=False,
+        progress=lambda _: seen.add(is_free(home / BACKUP_LOCK)),
+    )
+    assert seen == {False}
+    assert is_free(home / BACKUP_LOCK)
+
+
+def is_free(path: Path) -> bool:
+    """Whether the lock can be had alone."""
+    lock = open_lock(path)
+    if lock is not None:
+        os.close(lock)
+    return lock is not None
 
 
 def test_a_copy_is_of_one_moment_while_a_service_writes(tmp_path: Path) -> None:

@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 
 from mosaic_base.file_tree import list_files
+from mosaic_base.locks import held_lock
 from mosaic_contracts.launch import RUNNER_LOCK
 from mosaic_contracts.manifest import PRIVATE_DIRS, kind_of
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.stack_files import BACKUP_LOCK
 from mosaic_contracts.states import RunState
 from mosaic_contracts.storage import StorageProfiles
 from mosaic_contracts.storage_reports import PruneOrder, StorageQuery, UndoOrder
@@ -517,6 +519,51 @@ async def test_a_step_is_bounded(parts: Parts, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.undo()
     monkeypatch.setattr(janitor, "FILES_AT_ONCE", 1)
     assert (await parts.prune()).files == 2
+
+
+async def test_nothing_moves_while_a_backup_is_made(parts: Parts) -> None:
+    """A backup lists files as the database knew them at its beginning: neither a removal nor an undo changes them."""
+    await parts.add_run()
+    (parts.home / BACKUP_LOCK).parent.mkdir(exist_ok=True)
+    with held_lock(parts.home / BACKUP_LOCK, shared=True):
+        with pytest.raises(ProblemError, match="A backup is being made"):
+            await parts.prune()
+        assert len(parts.files()) == 3
+        assert await parts.events() == []
+    assert (await parts.prune()).files == 2
+    with (
+        held_lock(parts.home / BACKUP_LOCK, shared=True),
+        pytest.raises(ProblemError, match="A backup is being made"),
+    ):
+        await parts.undo()
+    assert len(parts.files()) == 1
+    assert (await parts.undo()).files == 2
+
+
+async def test_two_requests_at_once_remove_each_file_once(parts: Parts) -> None:
+    """The second one finds what the first one left: together they report each file once, with one event for each."""
+    for run_id in (RUN, OTHER, THIRD):
+        await parts.add_run(run_id)
+    done = await asyncio.gather(*(parts.prune() for _ in range(4)))
+    assert sum(result.files for result in done) == 6
+    assert len(parts.trash()) == 6
+    for run_id in (RUN, OTHER, THIRD):
+        assert len(await parts.events(run_id)) == 2
+    back = await asyncio.gather(*(parts.undo() for _ in range(4)))
+    assert sum(result.files for result in back) == 6
+    assert parts.trash() == []
+    assert [len(parts.files(run_id)) for run_id in (RUN, OTHER, THIRD)] == [3, 3, 3]
+
+
+async def test_a_removal_and_an_undo_at_once_leave_each_file_in_one_place(parts: Parts) -> None:
+    """In the trash or where it was, as the database says."""
+    for run_id in (RUN, OTHER, THIRD):
+        await parts.add_run(run_id)
+    await asyncio.gather(parts.prune(), parts.undo(), parts.prune(), parts.undo())
+    in_trash = await parts.database.call(removals.in_trash)
+    assert sorted(str(row.id) for row in in_trash) == parts.trash()
+    left = [path for run_id in (RUN, OTHER, THIRD) for path in parts.files(run_id)]
+    assert len(left) + len(in_trash) == 9
 
 
 async def test_filters_take_what_they_name(parts: Parts) -> None:

@@ -2,7 +2,7 @@
 
 The order of copying is what makes it consistent. Each part is at least as new as what was copied before it needs:
 the scheduler's runs; of those the control files and the outboxes; the telemetry store, which has all that was freed
-from an outbox; then all other files, which the store names.
+from an outbox; then all other files, which the store names. Meanwhile the scheduler moves no file to the trash or back.
 """
 
 import json
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from mosaic_base.atomic import atomic_file
+from mosaic_base.locks import held_lock
 from mosaic_base.sealed_zip import SealedZipWriter, is_safe_name
 from mosaic_cli.backing_up import snapshot
 from mosaic_cli.errors import BackupFailed, NothingFound
@@ -34,6 +35,7 @@ from mosaic_contracts.backups import (
 from mosaic_contracts.launch import OUTBOX_DIR
 from mosaic_contracts.stack_files import (
     BACKED_UP,
+    BACKUP_LOCK,
     CONTAINERS_STORE,
     RUNS_DIR,
     SCHEDULER_DB,
@@ -87,7 +89,10 @@ def write_backup(home: Path, target: Path, *, with_secrets: bool, progress: Prog
             "volume: docs/backup.md has the commands."
         )
     try:
-        with atomic_file(target, durable=True) as draft:
+        with (
+            held_lock(home / BACKUP_LOCK, shared=True),  # no file goes to the trash meanwhile
+            atomic_file(target, durable=True) as draft,
+        ):
             with draft.open("xb") as file:
                 os.fchmod(file.fileno(), 0o600)
                 facts = _Copy(home, target.parent, file, with_secrets, progress).make()

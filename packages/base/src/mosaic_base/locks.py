@@ -37,15 +37,20 @@ def open_lock(path: Path, *, mode: int = 0o600) -> int | None:
 
 
 @contextmanager
-def held_lock(path: Path, *, mode: int = 0o600) -> Iterator[None]:
+def held_lock(path: Path, *, mode: int = 0o600, shared: bool = False) -> Iterator[None]:
     """Hold a lock file during the block; wait until it is free.
+
+    Args:
+        path: the file; it is made.
+        mode: of a new file.
+        shared: several may hold it at once, as long as nobody holds it exclusively.
 
     Raises:
         OSError: the file cannot be opened.
     """
     fd = _open(path, mode)
     try:
-        _flock(fd, shared=False, waits=True)
+        _flock(fd, shared=shared, waits=True)
         yield
     finally:
         os.close(fd)

@@ -9,6 +9,9 @@ TELEMETRY_DB = "db/telemetry.sqlite3"
 SPARE_FILE = "db/spare"
 """File that only takes space, next to the databases. The scheduler shortens it so that deletions work on a full
 disk."""
+BACKUP_LOCK = "db/backup.lock"
+"""File that a backup locks (flock, shared) while it copies, and the scheduler while it moves files of runs to the trash
+or back."""
 CONTAINERS_STORE = "db/telemetry"
 """Folder of the telemetry store on the volume of a stack in containers: recorder and gateway see only this one."""
 RUNS_DIR = "runs"

@@ -204,6 +204,21 @@ def disk_too_small(home: Path, why: str) -> ProblemError:
     )
 
 
+def backup_going() -> ProblemError:
+    """No file goes to the trash or comes back while a backup copies what one moment knew."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.SERVICE_UNAVAILABLE,
+            title="A backup is being made",
+            detail=(
+                "Files of runs are neither removed nor brought back until it is complete, so that it has all that it "
+                "lists. Try again then."
+            ),
+            retry_after_s=5.0,
+        )
+    )
+
+
 def folder_refused(fault: str) -> ProblemError:
     """No new run while none can have a folder."""
     return ProblemError(

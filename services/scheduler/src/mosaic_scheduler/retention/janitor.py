@@ -4,15 +4,19 @@ Everything is noted in the database before the disk is touched, and a scheduler 
 """
 
 import asyncio
+import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mosaic_base.locks import open_lock
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import RunRequest
 from mosaic_contracts.stack import RUNS_DIR
+from mosaic_contracts.stack_files import BACKUP_LOCK
 from mosaic_contracts.storage_words import ORPHAN, PROTECTED_KINDS, STEPS, KeptReason
 from mosaic_contracts.store_upkeep import RULE_LENGTH, ThinRequest
 from mosaic_contracts.verbs import RECORDER_THIN
@@ -233,13 +237,14 @@ class Janitor:
             )
             blocked = {row.id for row in taken}
             free = [row for row in chosen if row.id not in blocked]
-            rows, changed = await self._database.call(removals.begin_undo, free)
-            for record in changed:
-                await self._announce(record)
-            back, stuck = await asyncio.to_thread(self._put_back, rows)
-            await self._database.call(
-                removals.end_undo, [row.id for row in back], [row.id for row in stuck]
-            )
+            async with self._no_backup():
+                rows, changed = await self._database.call(removals.begin_undo, free)
+                for record in changed:
+                    await self._announce(record)
+                back, stuck = await asyncio.to_thread(self._put_back, rows)
+                await self._database.call(
+                    removals.end_undo, [row.id for row in back], [row.id for row in stuck]
+                )
             files = [row for row in back if not row.is_folder]
             for row in files:
                 get_log().info("file.restored", run_id=row.run_id, path=row.path, bytes=row.bytes)
@@ -325,15 +330,16 @@ class Janitor:
         folders = look.emptied_folders(run_id, wanted)
         if wanted:
             await asyncio.to_thread(self._spare.release)
-        rows, changed = await self._database.call(
-            removals.note, run_id, run.profile, look.newest, [*wanted, *folders]
-        )
-        if changed is None:  # the run has changed since the look: the next look decides again
-            result.left += len(wanted)
-            return
-        await self._announce(changed)
-        moved, vanished, failed = await asyncio.to_thread(self._take, rows)
-        await self._finish(moved, vanished, failed)
+        async with self._no_backup():
+            rows, changed = await self._database.call(
+                removals.note, run_id, run.profile, look.newest, [*wanted, *folders]
+            )
+            if changed is None:  # the run has changed since the look: the next look decides again
+                result.left += len(wanted)
+                return
+            await self._announce(changed)
+            moved, vanished, failed = await asyncio.to_thread(self._take, rows)
+            await self._finish(moved, vanished, failed)
         for row in moved:
             if not row.is_folder:
                 result.add(row.kind, row.bytes)
@@ -348,6 +354,21 @@ class Janitor:
             bytes=sum(row.bytes for row in moved),
             rules=sorted({row.rule for row in rows}),
         )
+
+    @asynccontextmanager
+    async def _no_backup(self) -> AsyncIterator[None]:
+        """Make backups wait, which have files as the database knew them at their beginning.
+
+        Raises:
+            ProblemError: one is being made.
+        """
+        lock = await asyncio.to_thread(open_lock, self._home / BACKUP_LOCK)
+        if lock is None:
+            raise problem.backup_going()
+        try:
+            yield
+        finally:
+            os.close(lock)
 
     async def _finish(
         self,
@@ -455,10 +476,11 @@ class Janitor:
         ]
         if not wanted:
             return
-        rows = await self._database.call(removals.note_orphans, wanted)
-        moved, vanished, failed = await asyncio.to_thread(self._take, rows)
-        ids = [row.id for row in (*vanished, *failed)]
-        await self._database.call(removals.arrived, [row.id for row in moved], ids)
+        async with self._no_backup():
+            rows = await self._database.call(removals.note_orphans, wanted)
+            moved, vanished, failed = await asyncio.to_thread(self._take, rows)
+            ids = [row.id for row in (*vanished, *failed)]
+            await self._database.call(removals.arrived, [row.id for row in moved], ids)
         for row in moved:
             get_log().info("orphan.removed", folder=row.path, bytes=row.bytes)
             result.add(ORPHAN, row.bytes)
