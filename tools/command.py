@@ -55,6 +55,7 @@ For those who change it
   ./mosaic build [FOLDER]                   make the wheels of a release
   ./mosaic release VERSION                  write a new version everywhere it stands
   ./mosaic docs [FOLDER]                    build the documentation site
+  ./mosaic pictures [NAME...]               make the pictures of README and docs, from real runs
   ./mosaic words [LANGUAGE|FILE.po]         bring translations of the window up to date with its code
 """
 USAGE = {
@@ -66,10 +67,16 @@ USAGE = {
     "imports": "imports   check which component imports which",
     "words": "words [LANGUAGE|FILE.po...]   bring translations of the window up to date with its code",
     "release": "release VERSION   write a version everywhere it stands, and the changelog's heading for it",
+    "pictures": "pictures [NAME...] [--to FOLDER]   make the pictures of README and docs, from real runs",
     "docs": "docs [FOLDER]   build the documentation site in FOLDER, by default var/site",
     "build": "build [FOLDER]   make the wheels of a release in FOLDER, by default dist",
 }
-OPTIONS = {"sync": ("--dev", "--bundle"), "lock": ("--check",), "test": ("--changed",)}
+OPTIONS = {
+    "sync": ("--dev", "--bundle"),
+    "lock": ("--check",),
+    "test": ("--changed",),
+    "pictures": ("--to",),
+}
 """Options of the verbs in USAGE. The help of every other verb is the command line's."""
 
 
@@ -124,7 +131,7 @@ def complete(tree: Tree, environ: dict[str, str]) -> None:
     word = words[index] if index < len(words) else ""
     if index <= 1:
         offer(["help", "gui", *USAGE], word)
-    elif words[1] in ("lint", "imports", "help", "words", "build", "docs", "release"):
+    elif words[1] in ("lint", "imports", "help", "words", "build", "docs", "pictures", "release"):
         return
     elif words[1] == "gui":
         offer(command.GUI_OPTIONS.split(), word)
@@ -225,6 +232,14 @@ def docs(tree: Tree, words: list[str]) -> None:
     os.execve(python, [python, program, "--to", folder], dict(os.environ))
 
 
+def pictures(tree: Tree, words: list[str]) -> None:
+    """Run `pictures`; the commands that it calls make the other environments."""
+    command.sync(tree, ["docs"])
+    python = tree.find("docs").python
+    program = os.path.join(tree.root, "docs", "src", "pictures.py")
+    os.execve(python, [python, program, *words], dict(os.environ))
+
+
 def release(tree: Tree, words: list[str]) -> None:
     """Run `release`."""
     command.sync(tree, ["tools"], dev=True)
@@ -254,6 +269,7 @@ VERBS: dict[str, Callable[[Tree, list[str]], None]] = {
     "lock": lock,
     "build": build,
     "docs": docs,
+    "pictures": pictures,
     "release": release,
     "sync": command.sync_verb,
 }

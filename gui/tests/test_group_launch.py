@@ -60,6 +60,7 @@ def test_a_group_is_launched_and_compared(
     qtbot.keyClicks(seed, "1-3")
     panel = client.window.train.preflight
     assert panel.runs.text() == "3 runs"
+    client.window.watch.views.setCurrentWidget(client.window.watch.differences)
     click(qtbot, client, "preflight.launch")
     qtbot.waitUntil(lambda: client.window.page == WATCH, timeout=WAIT_MS)
     model = client.watch
@@ -67,6 +68,7 @@ def test_a_group_is_launched_and_compared(
     (group,) = stack.ask("/groups")["groups"]
     assert model.ordered_ids == group["run_ids"]
     assert model.title == group["name"]
+    assert client.window.watch.views.currentIndex() == 0  # whatever was looked at before
     assert sorted(run.spec.seed for run in model.compared) == [1, 2, 3]
     qtbot.waitUntil(lambda: all(run.state.is_final for run in model.compared), timeout=WAIT_MS)
     page = client.window.watch

@@ -1,6 +1,7 @@
 """A person plays a real worker over a real stack, by key events into the real window."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from PyQt6.QtCore import Qt
@@ -10,6 +11,7 @@ from tests.real_stack import RealStack, absent, real_stack
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.program.screenshot import PLAYED_STEPS, Screenshots
 from mosaic_gui.state.branches import BranchNode
 from mosaic_gui.state.episode_list import EpisodeAddress
 from mosaic_gui.state.play_form import OPTIONS, PARAMETERS
@@ -175,6 +177,23 @@ def test_a_play_outlives_its_gateway(person: Person) -> None:
     assert play.held == ()
     person.click("stage.again")
     person.until(lambda: play.is_captured)
+    person.stop()
+
+
+def test_a_picture_of_a_play_has_its_episode_under_way(person: Person, tmp_path: Path) -> None:
+    """`--screenshot DIR --run RUN` takes one picture: the keyboard is at the play, and one of its keys is held."""
+    client = person.client
+    spec = {"worker": "play", "algorithm": "human", "environment": "MountainCar-v0", "seed": 1}
+    spec |= {"kind": "play"}
+    run_id = str(person.stack.ask("/runs", spec)["run_id"])
+    person.until(lambda: run_id in client.store.runs)
+    pictures = Screenshots(client, tmp_path)
+    with person.qtbot.waitSignal(pictures.done, timeout=WAIT_MS) as done:
+        pictures.start(run_id)
+    assert done.args == [0], pictures.late
+    assert [path.name for path in pictures.taken] == ["run.png"]
+    assert len(client.play.held) == 1
+    assert person.step[1] >= PLAYED_STEPS
     person.stop()
 
 

@@ -19,6 +19,7 @@ OWN_VERBS = {
     "imports",
     "lint",
     "lock",
+    "pictures",
     "sync",
     "test",
     "types",

@@ -32,7 +32,19 @@ def test_the_overview_needs_nothing(tmp_path: Path, words: str) -> None:
     assert not (tmp_path / "venvs").exists()
 
 
-VERBS = ["test", "types", "sync", "lock", "lint", "imports", "words", "build", "docs", "release"]
+VERBS = [
+    "test",
+    "types",
+    "sync",
+    "lock",
+    "lint",
+    "imports",
+    "words",
+    "build",
+    "docs",
+    "pictures",
+    "release",
+]
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -29,6 +29,14 @@ def test_the_outlook_has_a_second_line_that_says_why() -> None:
     lines = ["Traceback (most recent call last):", "ValueError: no", ""]
     end = RunEnd(cause=EndCause.EXIT_CODE, message="It ended.", exit_code=1, last_lines=lines)
     assert outlook(run(0, RunState.FAILED, end=end)) == ("exit code 1", "ValueError: no")
+    long = RunEnd(
+        cause=EndCause.EXIT_CODE,
+        message="The worker ended by itself with exit code 1: ValueError: found invalid values: tensor([[nan,",
+        exit_code=1,
+        last_lines=["        [nan, nan],", "        [nan, nan]], grad_fn=<SubBackward0>)"],
+    )
+    words = "ValueError: found invalid values: tensor([[nan,"
+    assert outlook(run(0, RunState.FAILED, end=long)) == ("exit code 1", words)
     killed = RunEnd(cause=EndCause.SIGNAL, message="Ended by SIGKILL.", signal=9, last_lines=lines)
     assert outlook(run(0, RunState.CRASHED, end=killed)) == ("killed by SIGKILL", "")
 

@@ -154,11 +154,13 @@ def test_a_group_stays_open_while_its_runs_change(listed: Listed) -> None:
 
 
 def test_the_list_is_grouped_by_any_column(listed: Listed) -> None:
-    """By a parameter that is a column, with a head for each value."""
+    """By a parameter, whether it is a column or not, with a head for each value that says of what it is."""
     listed.take(lr(0, 1e-3), lr(1, 1e-4), lr(2, 1e-3))
-    listed.model.set_added([AddedColumn(AddedKind.PARAMETER, "learning_rate")])
+    assert listed.model.varied_parameters() == ["learning_rate"]
     listed.model.group_by("p:learning_rate")
-    assert listed.rows() == ["0.001", run_id(2), run_id(0), "0.0001", run_id(1)]
+    assert listed.rows() == ["lr=0.001", run_id(2), run_id(0), "lr=0.0001", run_id(1)]
+    listed.model.set_added([AddedColumn(AddedKind.PARAMETER, "learning_rate")])
+    assert listed.rows()[0] == "lr=0.001"
     listed.model.group_by(Column.STATE.key)
     assert listed.rows()[0] == "Succeeded"
     listed.model.group_by("")
@@ -192,6 +194,22 @@ def test_added_columns_have_values_and_sort(listed: Listed) -> None:
     assert listed.rows() == [run_id(1)]
     listed.model.set_added([])
     assert listed.model.columnCount() == first
+
+
+def test_the_head_of_several_runs_has_the_mean_of_their_returns(listed: Listed) -> None:
+    """The best run alone does not say which value is better."""
+    runs = [lr(n, 1e-3) for n in range(2)]
+    means = (100.0, 200.0)
+    listed.take(
+        *(
+            one.model_copy(update={"summary": summary(n, best_return=300, mean_return=mean)})
+            for n, (one, mean) in enumerate(zip(runs, means, strict=True))
+        )
+    )
+    listed.model.group_by("p:learning_rate")
+    head = listed.model.head_at(0)
+    assert head is not None
+    assert listed.model.about(head) == "2 runs  ·  best 300  ·  mean 150"
 
 
 @pytest.mark.parametrize("key", ["p:", "m:losses/entropy", "m:x:worst", "state", "q:a"])

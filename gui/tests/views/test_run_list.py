@@ -133,7 +133,8 @@ def test_columns_are_added_pinned_moved_and_hidden(qtbot: QtBot, listed: Listed)
     page.view_menu.choose_columns()
     popup = page.findChild(ColumnPopup)
     assert popup is not None
-    qtbot.keyClicks(popup.field, "learning")
+    qtbot.keyClicks(popup.field, "lr")
+    assert popup.list.currentIndex().data() == "Parameter learning_rate (lr)"
     qtbot.keyClick(popup.field, KEYS.Key_Return)
     popup.close()
     assert listed.shown()[-1] == "lr"
@@ -152,6 +153,53 @@ def test_columns_are_added_pinned_moved_and_hidden(qtbot: QtBot, listed: Listed)
     page.table.show_column("p:learning_rate", False)
     page.table.show_column("elapsed", False)
     assert not {"lr", "Elapsed"} & set(listed.shown())
+
+
+def test_space_ticks_a_column_that_an_arrow_chose(qtbot: QtBot, listed: Listed) -> None:
+    """Behind a letter it is part of the search."""
+    listed.page.view_menu.choose_columns()
+    popup = listed.page.findChild(ColumnPopup)
+    assert popup is not None
+    qtbot.keyClick(popup.field, KEYS.Key_Down)
+    name = popup.list.currentIndex().data()
+    is_shown = name in listed.shown()
+    qtbot.keyClick(popup.field, KEYS.Key_Space)
+    assert (name in listed.shown()) is not is_shown
+    qtbot.keyClicks(popup.field, "mean ")
+    assert popup.field.text() == "mean "
+    popup.close()
+
+
+@pytest.mark.parametrize(
+    ("column", "order"),
+    [
+        (Column.BEST_RETURN, Qt.SortOrder.DescendingOrder),
+        (Column.ALGORITHM, Qt.SortOrder.AscendingOrder),
+    ],
+)
+def test_the_first_click_on_a_title_has_the_best_above(
+    qtbot: QtBot, listed: Listed, column: Column, order: Qt.SortOrder
+) -> None:
+    """Returns begin with the highest one, names with the first letter; a second click turns it round."""
+    header = listed.page.table.pinned_header
+    listed.page.table.setColumnHidden(column, False)
+    listed.page.resize(1900, 700)
+    QApplication.processEvents()
+    place = QPoint(header.left_of(column) + 8, header.height() // 2)
+    view = header.viewport()
+    assert view is not None
+    qtbot.mouseClick(view, LEFT, pos=place)
+    assert (header.sortIndicatorSection(), header.sortIndicatorOrder()) == (column, order)
+    qtbot.mouseClick(view, LEFT, pos=place)
+    assert header.sortIndicatorOrder() != order
+
+
+def test_parameters_that_differ_are_offered_to_group_by(listed: Listed) -> None:
+    """They need not be columns first."""
+    menu = listed.page.view_menu.open()
+    inner = next(one for action in menu.actions() if (one := action.menu()) is not None)
+    assert "lr" in [action.text() for action in inner.actions()]
+    menu.close()
 
 
 def test_a_wide_window_shares_what_is_left(listed: Listed) -> None:

@@ -58,6 +58,17 @@ def test_a_run_that_recorded_nothing_yet_has_no_values() -> None:
     assert by_name["lr"].equal
 
 
+def test_what_a_run_has_yet_to_report_is_no_difference() -> None:
+    """Next to runs that have begun, a run in the queue has no packages; that says nothing of it."""
+    queued = DiffSide({**side(lr=0.2).run, "state": "queued"})
+    rows = {row.name: row for row in compare_runs([side(), queued])}
+
+    assert all(rows[name].equal for name in ("torch", "cpu", "git commit", "losses/entropy"))
+    assert rows["torch"].values == ("2.0", None)
+    assert not rows["lr"].equal
+    assert not rows["state"].equal
+
+
 def test_values_are_shown_in_a_line() -> None:
     values = (0.1 + 0.2, True, None, "two\nlines", {"b": 1, "a": [1]})
 

@@ -32,6 +32,9 @@ KNOWN = SearchVocabulary(
         ("best", "best>"),
         ("state:failed ga", "gamma:"),
         ("since:", "since:1h"),
+        ("created", "since:"),
+        ("week", "since:"),
+        ("mean_return", "mean>"),
     ],
 )
 def test_what_is_offered_first(text: str, first: str) -> None:

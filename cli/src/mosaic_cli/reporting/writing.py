@@ -248,6 +248,11 @@ def _side(client: "Client", one: ReportedRun) -> DiffSide:
 def _title(runs: Sequence[light.RunFields]) -> str:
     if len(runs) == 1:
         return distinct_names(runs)[0]
+    groups = {run.group for run in runs}
+    if len({group.group_id if group is not None else "" for group in groups}) == 1:
+        (name,) = {group.name if group is not None else "" for group in groups}
+        if name:
+            return name
     algorithms = list(dict.fromkeys(run.spec.algorithm for run in runs))
     environments = list(dict.fromkeys(run.spec.environment for run in runs))
     return f"{', '.join(algorithms)} on {', '.join(environments)}"

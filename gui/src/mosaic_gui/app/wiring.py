@@ -560,8 +560,12 @@ class Wiring(QObject):
 
     def _on_launched(self, run: RunView) -> None:
         self._parts.preferences.keep(self._parts.launch, self._parts.trained)
-        self.navigator.open_runs([run.run_id])
+        self._open_launched([run.run_id])
 
     def _on_group_launched(self, group: GroupView) -> None:
         self._parts.preferences.keep(self._parts.launch, self._parts.trained)
-        self.navigator.open_runs(group.run_ids)
+        self._open_launched(group.run_ids)
+
+    def _open_launched(self, run_ids: list[str]) -> None:
+        self.navigator.open_runs(run_ids)
+        self.window.watch.show_curves()

@@ -17,7 +17,7 @@ class Arguments:
     token_file: Path | None = None
     ca_file: Path | None = None
     screenshot: Path | None = None
-    """Render every view into this folder and end."""
+    """Render every view, or only `run`, into this folder and end."""
     size: tuple[int, int] | None = None
     """Size of the window; None: as it was last."""
     theme: str | None = None
@@ -54,7 +54,7 @@ def parse_arguments(argv: list[str]) -> Arguments:
         "--screenshot",
         type=Path,
         metavar="DIR",
-        help="render every view into DIR, one PNG each, and end",
+        help="render every view into DIR, one PNG each, and end; with --run: only this run",
     )
     parser.add_argument(
         "--size", metavar="WxH", help="of the window (default: as it was last; at first 1280x800)"

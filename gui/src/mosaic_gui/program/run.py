@@ -106,7 +106,7 @@ def _take_screenshots(
             f"There is nothing to take pictures of. {client.connection.connection.reason} "
             "`./mosaic up -d` starts a stack."
         )
-    pictures.start()
+    pictures.start(arguments.run)
     code = app.exec()
     client.close()
     for path in pictures.taken:

@@ -9,6 +9,7 @@ from PyQt6.QtGui import QPainter
 from PyQt6.QtWidgets import QApplication
 
 from mosaic_contracts.choices import RunKind
+from mosaic_contracts.play import PlayControls
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
@@ -35,6 +36,9 @@ LOOK_MS = 100
 PATIENCE_MS = 30_000
 """Time limit of one view; a preflight runs the worker's program, which imports torch."""
 SETTLED_MS = 3 * TICK_MS
+MOST_COMPARED = 8
+PLAYED_STEPS = 12
+"""Steps of an episode after which a play is taken."""
 
 Claim = Callable[[], bool]
 _FAILED = (RunState.FAILED, RunState.CRASHED)
@@ -56,10 +60,20 @@ class Screenshots(QObject):
         self.late: list[str] = []
         self._timer = interval_timer(self, LOOK_MS, self._look)
 
-    def start(self) -> None:
-        """Begin with the run list; it decides which other views are taken."""
+    def start(self, run_id: str | None = None) -> None:
+        """Begin with the run list; it decides which other views are taken.
+
+        Args:
+            run_id: take only the page of this run. In a play by a person one key is held while it is taken.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         client = self._client
+        if run_id is not None:
+            self._views = [
+                ("run", partial(self._await_run, run_id), partial(self._has_run, run_id))
+            ]
+            self._begin_next()
+            return
         self._take("connection")
         self._views = [("runs", lambda: client.window.show_page(RUNS), self._has_list)]
         self._begin_next()
@@ -143,12 +157,43 @@ class Screenshots(QObject):
                     self._has_replay,
                 )
             )
-        pair = _pair(runs)
-        if pair:
-            self._add_watch("compare", pair)
+        compared = _comparison(runs)
+        if compared:
+            self._add_watch("compare", compared)
             layout = client.layouts
             self._views.append(("layout_compare", lambda: layout.apply(COMPARE), lambda: True))
             self._views.append(("layout_human", lambda: layout.apply(HUMAN), lambda: True))
+
+    def _await_run(self, run_id: str) -> None:
+        """Open a run as soon as the list has it."""
+        session = self._client.stack.session
+        if session is not None:
+            session.runs_read.connect(partial(self._open_run, run_id))
+        self._open_run(run_id)
+
+    def _open_run(self, run_id: str) -> None:
+        client = self._client
+        run = client.store.runs.get(run_id)
+        if run is None or client.store.followed.get(run_id) is not None:
+            return
+        if run.spec.kind is RunKind.PLAY and not run.state.is_final:
+            client.navigator.open_play(run_id)
+            client.play.capture_soon()
+        else:
+            client.navigator.open_runs([run_id])
+
+    def _has_run(self, run_id: str) -> bool:
+        """Whether a run shows its history; a play by a person shows an episode under way, with a key held."""
+        play = self._client.play
+        if not play.is_played:
+            return self._has_history([run_id])
+        frame = self._client.stage.frame
+        if not play.is_captured or frame is None:
+            return False
+        if not play.held and play.controls is not None:
+            play.press(_key_that_acts(play.controls))
+        has_moved = play.is_by_turns or frame.step >= PLAYED_STEPS
+        return bool(play.held) and has_moved and not play.status.over
 
     def _open_palette(self) -> None:
         self._client.window.show_page(RUNS)
@@ -177,15 +222,16 @@ class Screenshots(QObject):
 
     def _add_watch(self, name: str, run_ids: list[str]) -> None:
         client = self._client
-
-        def has_history() -> bool:
-            followed = [client.store.followed.get(run_id) for run_id in run_ids]
-            return all(
-                f is not None and (f.ended or (f.caught_up and len(f.curves.series) > 1))
-                for f in followed
-            )
-
+        has_history = partial(self._has_history, run_ids)
         self._views.append((name, lambda: client.navigator.open_runs(run_ids), has_history))
+
+    def _has_history(self, run_ids: list[str]) -> bool:
+        """Whether the recorded past of runs was read."""
+        followed = [self._client.store.followed.get(run_id) for run_id in run_ids]
+        return all(
+            f is not None and (f.ended or (f.caught_up and len(f.curves.series) > 1))
+            for f in followed
+        )
 
     def _has_checkpoints(self) -> bool:
         """Whether the list of checkpoints was read, with the trend of the first card."""
@@ -227,6 +273,18 @@ class Screenshots(QObject):
         self.taken.append(path)
 
 
+def _key_that_acts(controls: PlayControls) -> str:
+    """A key whose action is not the one without keys."""
+    return next(
+        (
+            key
+            for key, action in controls.keys.items()
+            if action != controls.idle and "+" not in key
+        ),
+        "",
+    )
+
+
 def _is_ended_badly(run: RunView) -> bool:
     return run.end is not None and run.state is not RunState.SUCCEEDED
 
@@ -243,13 +301,10 @@ def _first(runs: list[RunView], claim: Callable[[RunView], bool]) -> RunView | N
     return next((run for run in runs if claim(run)), None)
 
 
-def _pair(runs: list[RunView]) -> list[str]:
-    """Two runs in one environment."""
-    seen: dict[str, str] = {}
+def _comparison(runs: list[RunView]) -> list[str]:
+    """Trainings in one environment, of the newest run that has another one next to it; empty: there are none."""
+    found: dict[str, list[str]] = {}
     for run in runs:
-        if not _has_points(run):
-            continue
-        other = seen.setdefault(run.spec.environment, run.run_id)
-        if other != run.run_id:
-            return [other, run.run_id]
-    return []
+        if run.spec.kind is RunKind.TRAIN and _has_points(run):
+            found.setdefault(run.spec.environment, []).append(run.run_id)
+    return next((ids[:MOST_COMPARED] for ids in found.values() if len(ids) > 1), [])

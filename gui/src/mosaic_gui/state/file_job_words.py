@@ -33,9 +33,14 @@ _BYTES = frozenset(
 
 
 def runs_file_name(runs: Sequence[RunView], suffix: str, now: datetime) -> str:
-    """A name for a file of runs: of one its name, of several their number and the time."""
+    """A name for a file of runs: of one its name, of a group the group's, of others their number and the time."""
     if len(runs) == 1:
         return f"{name_part(runs[0].name) or runs[0].run_id}{suffix}"
+    groups = {run.group.group_id: run.group.name for run in runs if run.group is not None}
+    if len(groups) == 1 and all(run.group is not None for run in runs):
+        (named,) = groups.values()
+        if part := name_part(named):
+            return f"{part}{suffix}"
     return f"mosaic-{len(runs)}-runs-{now:%Y%m%d-%H%M%S}{suffix}"
 
 

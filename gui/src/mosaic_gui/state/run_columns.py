@@ -56,7 +56,8 @@ class AddedColumn(NamedTuple):
         """The column in whole words."""
         match self.kind:
             case AddedKind.PARAMETER:
-                return tr("Parameter {name}", name=self.name)
+                words = tr("Parameter {name}", name=self.name)
+                return words if self.title == self.name else f"{words} ({self.title})"
             case AddedKind.TAG:
                 return tr("Whether the run has the tag {tag}", tag=self.name)
         return tr("Metric {name}, {figure}", name=self.name, figure=self.figure)

@@ -1,5 +1,6 @@
 """Heads of the run list: a row for a group, or for the runs that have one value of a column."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -87,7 +88,7 @@ def group_progress(runs: Iterable[RunView]) -> GroupProgress:
 
 
 def about(runs: Sequence[RunView]) -> str:
-    """`5 runs · 2 live · best 500`."""
+    """`5 runs · 2 live · best 500 · mean 301`: the mean over the runs of their last 20 returns."""
     live = sum(not run.state.is_final for run in runs)
     best = [value for run in runs if (value := run_row.best_return(run)) is not None]
     parts = [tr_n("{n} run", "{n} runs", len(runs))]
@@ -95,4 +96,8 @@ def about(runs: Sequence[RunView]) -> str:
         parts.append(tr_n("{n} live", "{n} live", live))
     if best:
         parts.append(tr("best {value}", value=wording.number(max(best))))
+    known = (run_row.mean_return(run) for run in runs)
+    means = [value for value in known if value is not None and not math.isnan(value)]
+    if len(means) > 1:
+        parts.append(tr("mean {value}", value=wording.number(sum(means) / len(means))))
     return "  ·  ".join(parts)

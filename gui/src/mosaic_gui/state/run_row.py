@@ -148,10 +148,13 @@ def outlook(run: RunView) -> tuple[str, str]:
 
 
 def _failure(end: RunEnd) -> tuple[str, str]:
-    """How a run ended, with its last line: an exit code alone explains nothing."""
-    last = next((line.strip() for line in reversed(end.last_lines) if line.strip()), "")
-    if end.cause is EndCause.EXIT_CODE and end.exit_code is not None and last:
-        return tr("exit code {code}", code=end.exit_code), last
+    """How a run ended, with its error or last line: an exit code alone explains nothing."""
+    if end.cause is EndCause.EXIT_CODE and end.exit_code is not None:
+        # the text of an error may be longer than the last lines: its runner has found where it begins
+        error = end.message.partition(": ")[2].split("\n", 1)[0]
+        last = next((line.strip() for line in reversed(end.last_lines) if line.strip()), "")
+        if error or last:
+            return tr("exit code {code}", code=end.exit_code), error or last
     if end.cause is EndCause.SIGNAL and end.signal is not None:
         return tr("killed by {signal}", signal=signal_name(end.signal)), ""
     return end.message.split("\n", 1)[0], ""

@@ -20,13 +20,14 @@ from mosaic_contracts.run_search import (
     RunSearch,
     SearchError,
     StoredFacts,
+    parameter_text,
     parse_search,
 )
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 from mosaic_gui.state import run_heads, run_row, wording
 from mosaic_gui.state.language import tr, tr_mark
-from mosaic_gui.state.run_columns import AddedColumn, AddedKind
+from mosaic_gui.state.run_columns import AddedColumn, AddedKind, added_column, parameters_of
 from mosaic_gui.state.run_facts import run_facts, stored_facts
 from mosaic_gui.state.run_heads import GROUP, VALUE, GroupProgress, RunHead
 from mosaic_gui.state.store import Changes, Store
@@ -34,6 +35,7 @@ from mosaic_gui.timers import single_shot_timer
 from mosaic_gui.viewmodels.rows import ROOT
 from mosaic_gui.viewmodels.run_table import (
     BY_KEY,
+    HIGH_FIRST,
     NUMERIC,
     TITLES,
     Column,
@@ -154,6 +156,8 @@ class RunListModel(QAbstractTableModel):
             return added.tip if added is not None else None
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _NUMBERS_RIGHT if self.is_numeric(section) else _LEFT
+        if role == Qt.ItemDataRole.InitialSortOrderRole:
+            return (_DOWN if self._is_high_first(section) else Qt.SortOrder.AscendingOrder).value
         return None
 
     def data(self, index: QModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -221,6 +225,13 @@ class RunListModel(QAbstractTableModel):
         added = self.added_at(column)
         return added.kind is not AddedKind.TAG if added is not None else Column(column) in NUMERIC
 
+    def _is_high_first(self, column: int) -> bool:
+        """Whether the first click on a title has the highest value above: the best one is looked for."""
+        added = self.added_at(column)
+        if added is not None:
+            return added.kind is AddedKind.METRIC
+        return Column(column) in HIGH_FIRST
+
     def set_added(self, added: Sequence[AddedColumn]) -> None:
         """Have these columns behind the built-in ones."""
         wanted = list(dict.fromkeys(added))
@@ -265,6 +276,16 @@ class RunListModel(QAbstractTableModel):
     def known_parameters(self) -> list[str]:
         """Names of all parameters of all runs."""
         return sorted(self._parameters)
+
+    def varied_parameters(self, newest: int = 200) -> list[str]:
+        """Names of parameters that differ among the newest runs of one algorithm; few runs are looked at."""
+        values: dict[tuple[str, str], set[str]] = {}
+        for run_id in self._ids[:newest]:
+            run = self._store.runs.get(run_id)
+            if run is not None:
+                for name, value in parameters_of(run).items():
+                    values.setdefault((run.spec.algorithm, name), set()).add(parameter_text(value))
+        return sorted({name for (_, name), found in values.items() if len(found) > 1})
 
     @property
     def known_tags(self) -> list[str]:
@@ -673,8 +694,8 @@ class RunListModel(QAbstractTableModel):
             return (
                 wording.day(run.created_at) if column is Column.CREATED else self.text(run, column)
             )
-        keys = self.column_keys()
-        return self.text(run, keys.index(self._grouped_by)) if self._grouped_by in keys else ""
+        added = added_column(self._grouped_by)
+        return added.text(run, self.figures) if added is not None else ""
 
     def _finish(self) -> None:
         self._work = None
@@ -716,7 +737,17 @@ class RunListModel(QAbstractTableModel):
             run = self._store.runs.get(ids[0])
             name = run.group.name if run is not None and run.group is not None else ""
             return RunHead(key, name, tuple(ids), key.removeprefix(GROUP))
-        return RunHead(key, key.removeprefix(VALUE) or wording.NOTHING, tuple(ids))
+        value = key.removeprefix(VALUE) or wording.NOTHING
+        return RunHead(key, self._value_title(value), tuple(ids))
+
+    def _value_title(self, value: str) -> str:
+        """A value as a head: a number alone does not say of what it is."""
+        added = added_column(self._grouped_by)
+        if added is not None:
+            return f"{added.title}={value}"
+        if self._grouped_by == Column.SEED.key:
+            return tr("seed {seed}", seed=value)
+        return value
 
     def _publish(self) -> None:
         rows, heads, above = self._arranged()

@@ -89,6 +89,18 @@ NUMERIC = frozenset(
         Column.GPUS,
     }
 )
+HIGH_FIRST = frozenset(
+    {
+        Column.PROGRESS,
+        Column.LAST_RETURN,
+        Column.BEST_RETURN,
+        Column.SPS,
+        Column.MEAN_RETURN,
+        Column.EPISODES,
+        Column.CREATED,
+    }
+)
+"""Columns whose first click has the highest value above."""
 BY_KEY = {column.key: column for column in Column}
 
 

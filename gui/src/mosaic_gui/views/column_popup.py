@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PyQt6.QtCore import QModelIndex, QPoint, Qt, pyqtSignal
+from PyQt6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, pyqtSignal
 from PyQt6.QtGui import QKeyEvent, QStandardItem
 from PyQt6.QtWidgets import QWidget
 
@@ -28,6 +28,9 @@ class ColumnPopup(SearchPopup):
         self._inner.addWidget(self._hint)
         self.field.setPlaceholderText(tr("Parameter, metric, tag …"))
         self.list.clicked.connect(self._toggle)
+        self._has_moved = False
+        """Whether the last key chose a row: then Space ticks it, and is no letter of the search."""
+        self.field.installEventFilter(self)
 
     def offer(self, columns: Sequence[tuple[str, str, bool]], hint: str) -> None:
         """Fill the list with keys, texts and whether each is shown; what is searched stays."""
@@ -56,6 +59,16 @@ class ColumnPopup(SearchPopup):
             self._toggle(self.list.currentIndex())
         else:
             super().keyPressEvent(event)
+
+    def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:
+        if watched is self.field and isinstance(event, QKeyEvent):
+            is_press = event.type() == QEvent.Type.KeyPress
+            if is_press and event.key() == Qt.Key.Key_Space and self._has_moved:
+                self._toggle(self.list.currentIndex())
+                return True
+            if is_press:
+                self._has_moved = event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down)
+        return super().eventFilter(watched, event)
 
     def _toggle(self, index: QModelIndex) -> None:
         if not index.isValid():

@@ -17,6 +17,8 @@ from mosaic_gui.views.run_list import RunListView
 from mosaic_gui.views.text import button
 from mosaic_gui.views.word_popup import WordPopup
 
+_MOST_VARIED = 10
+"""Parameters that are no columns and are offered to group by: a longer menu leaves the screen."""
 _GROUPABLE = (
     Column.ALGORITHM,
     Column.ENVIRONMENT,
@@ -176,7 +178,9 @@ class ListViewMenu(QObject):
             (ENVIRONMENT_AND_ALGORITHM, tr("Environment and algorithm")),
         ]
         choices += [(column.key, tr_mark(TITLES[column])) for column in _GROUPABLE]
-        choices += [(one.key, one.title) for one in model.added]
+        varied = [AddedColumn(AddedKind.PARAMETER, name) for name in model.varied_parameters()]
+        others = [one for one in varied if one not in model.added]
+        choices += [(one.key, one.title) for one in (*model.added, *others[:_MOST_VARIED])]
         for key, title in choices:
             action = inner.addAction(title.replace("&", "&&"))
             if action is None:

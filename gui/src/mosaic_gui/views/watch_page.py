@@ -144,6 +144,10 @@ class WatchPage(VisibilityFrame):
             if self.tabs.isTabVisible(at):
                 self._take_wanted(self.tabs.widget(at))
 
+    def show_curves(self) -> None:
+        """Show the curves, whatever of the runs before was looked at."""
+        self.views.setCurrentIndex(0)
+
     def show_differences(self) -> None:
         """Show what the compared runs differ in, where several are."""
         if self.views.indexOf(self.differences) >= 0:

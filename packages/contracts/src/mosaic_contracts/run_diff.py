@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mosaic_contracts.run_search import parameter_text
+from mosaic_contracts.states import RunState
 
 RUN, PARAMETERS, CODE, PACKAGES, HARDWARE, RESULT, METRICS = (
     *("Run", "Parameters", "Code", "Packages", "Hardware"),
@@ -44,7 +45,7 @@ class DiffRow(NamedTuple):
         section: one of SECTIONS.
         name: name of the property.
         values: its value in each run; None: the run has none.
-        equal: whether all runs have the same.
+        equal: whether all runs have the same; a run that has not reported it yet does not count.
     """
 
     section: str
@@ -70,8 +71,13 @@ def compare_runs(sides: Sequence[DiffSide]) -> list[DiffRow]:
         for name in ordered:
             found = [table.get(section, {}).get(name, _ABSENT) for table in tables]
             values = tuple(None if value is _ABSENT else value for value in found)
-            texts = {"" if value is _ABSENT else value_text(value) for value in found}
-            rows.append(DiffRow(section, name, values, len(texts) == 1))
+            known = [
+                value
+                for value, side in zip(found, sides, strict=True)
+                if value is not _ABSENT or not _is_open(side, section)
+            ]
+            texts = {"" if value is _ABSENT else value_text(value) for value in known}
+            rows.append(DiffRow(section, name, values, len(texts) <= 1))
     return rows
 
 
@@ -93,6 +99,13 @@ def code_facts(config: Mapping[str, Any]) -> dict[str, Any]:
     facts = {f"git {name}": value for name, value in _mapping(config, "git").items()}
     digest = _mapping(config, "script_file").get("sha256")
     return facts if digest is None else {**facts, "script sha256": digest}
+
+
+def _is_open(side: DiffSide, section: str) -> bool:
+    """Whether a run has yet to report a section: that it has no value then is no difference."""
+    if section in (RUN, RESULT) or RunState(side.run["state"]).is_final:
+        return False
+    return not (side.metrics if section == METRICS else side.config)
 
 
 def value_text(value: Any) -> str:

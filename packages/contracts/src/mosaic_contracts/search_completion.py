@@ -33,6 +33,14 @@ _CHOICES: dict[str, Sequence[str]] = {
 }
 
 
+_OTHER_WORDS = (
+    *ALIASES.items(),
+    *((word, "since") for word in ("created", "after", "date", "age", "days", "week", "today")),
+    ("before", "until"),
+)
+"""Words that are typed for a key, and the key; two letters of them are needed."""
+
+
 class SearchVocabulary(NamedTuple):
     """What the runs of a list have, to complete a search with.
 
@@ -144,6 +152,9 @@ def _keys(beginning: str, vocabulary: SearchVocabulary) -> list[tuple[str, str]]
     if not low:
         return whole
     begins = [one for one in whole if one[0].casefold().startswith(low)]
+    if len(low) > 1:
+        meant = {key for word, key in _OTHER_WORDS if word.startswith(low)}
+        begins += [one for one in known if one[0][:-1] in meant and one not in begins]
     inside = [
         (f"{_parameter_key(name)}:", name)
         for name in vocabulary.parameters
