@@ -22,6 +22,7 @@ from mosaic_workerkit.masking import SecretMask
 _FRAME = b"\x28\xb5\x2f\xfd"
 """Begins each zstd frame."""
 _MAX_FRAME_BYTES = 16 * 2**20
+_CHUNK_BYTES = 2**14
 
 
 class SecretSearch:
@@ -98,12 +99,22 @@ class SecretSearch:
 
 def _frames(data: bytes) -> Iterator[bytes]:
     """Content of the zstd frames in the data, as far as it can be read."""
+    view = memoryview(data)  # a store has thousands of frames: nothing is copied for each
     at = data.find(_FRAME)
     while at >= 0:
         with suppress(zstandard.ZstdError):  # these bytes begin no frame
-            part = data[at : at + _MAX_FRAME_BYTES]
-            yield zstandard.ZstdDecompressor().decompressobj().decompress(part)
+            yield _frame(view[at : at + _MAX_FRAME_BYTES])
         at = data.find(_FRAME, at + 1)
+
+
+def _frame(view: memoryview) -> bytes:
+    """Content of the frame with which the data begins."""
+    frame, content = zstandard.ZstdDecompressor().decompressobj(), bytearray()
+    for begin in range(0, len(view), _CHUNK_BYTES):
+        content += frame.decompress(view[begin : begin + _CHUNK_BYTES])
+        if frame.eof:
+            break
+    return bytes(content)
 
 
 def _members(data: bytes) -> Iterator[bytes]:

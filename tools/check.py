@@ -25,9 +25,11 @@ CACHE = ROOT / "var" / "cache"
 OWN_TYPES = ("worker_cleanrl",)
 """Components with another NumPy and Gymnasium than all others. In one cache mypy would analyse each version again
 after the other."""
-LANES = min(8, max(3, 2 * (os.cpu_count() or 1)))
+LANES = max(3, 2 * (os.cpu_count() or 1))
 """Suites run at once: a suite alone waits for a third of its time, tests-containers for nearly all of it. With one more
-lane the deadlines of tests that kill processes were too short on two cores."""
+in any case, the deadlines of tests that kill processes were too short on two cores."""
+MOST_LANES = LANES + 2
+"""The same while processors are idle."""
 LONGEST_FIRST = (
     "tests-containers",
     "scheduler",
@@ -47,6 +49,7 @@ LONGEST_FIRST = (
     "store",
     "tools",
     "worker_sweep",
+    "worker_script",
     "gymkit",
     "xmpp",
     "docs",
@@ -179,7 +182,7 @@ def test_everything(arguments: list[str]) -> Summary:
     steps = [*types_steps(components), *suites_of(components, arguments)]
     for verb in ("lint", "imports"):
         steps.append((verb, partial(captured_verb, verb)))
-    summary.steps_at_once(steps, LANES)
+    summary.steps_at_once(steps, LANES, MOST_LANES)
     return summary
 
 

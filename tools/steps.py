@@ -2,12 +2,19 @@
 
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from idleness import Idleness
 from reports import Counts, Duration
+
+LOOK_S = 10.0
+"""Seconds over which the processors must have been idle before one step more begins."""
+IDLE_SHARE = 0.1
+"""Idle time of all processors together that is enough for one step more."""
 
 
 @dataclass(frozen=True)
@@ -43,20 +50,41 @@ class Summary:
         print(f"-- {title}: {'ok' if outcome.ok else 'FAILED'}, {spent_s:.1f} s", flush=True)
 
     def steps_at_once(
-        self, steps: Sequence[tuple[str, Callable[[], CapturedOutcome]]], lanes: int
+        self,
+        steps: Sequence[tuple[str, Callable[[], CapturedOutcome]]],
+        lanes: int,
+        most: int | None = None,
     ) -> None:
-        """Run steps in parallel, begun in their order. Print the output of each in one piece when it has ended."""
-        with ThreadPoolExecutor(lanes) as pool:
-            running = {pool.submit(_timed, title, act): title for title, act in steps}
-            for ended in as_completed(running):
-                (outcome, text), spent_s = ended.result()
-                title = running[ended]
-                self.rows.append((title, outcome, spent_s))
-                word = "ok" if outcome.ok else "FAILED"
-                print(
-                    f"\n== {title}\n{text.rstrip()}\n-- {title}: {word}, {spent_s:.1f} s",
-                    flush=True,
-                )
+        """Run steps in parallel, begun in their order. Print the output of each in one piece when it has ended.
+
+        Args:
+            steps: titles, and what runs each.
+            lanes: number of steps that run at once in any case.
+            most: number up to which one step more begins whenever the processors are idle, e.g. while tests wait for
+                containers. None: `lanes`.
+        """
+        most = max(lanes, most or 0)
+        waiting, running = deque(steps), dict[Future[tuple[CapturedOutcome, float]], str]()
+        idleness = Idleness()
+        with ThreadPoolExecutor(most) as pool:
+            while waiting or running:
+                while waiting and (
+                    len(running) < lanes
+                    or (len(running) < most and idleness.has_been(IDLE_SHARE, LOOK_S))
+                ):
+                    title, act = waiting.popleft()
+                    running[pool.submit(_timed, title, act)] = title
+                    idleness = Idleness()
+                may_begin = waiting and len(running) < most
+                ended, _ = wait(running, LOOK_S if may_begin else None, FIRST_COMPLETED)
+                for future in ended:
+                    self._add(running.pop(future), *future.result())
+
+    def _add(self, title: str, captured: CapturedOutcome, spent_s: float) -> None:
+        outcome, text = captured
+        self.rows.append((title, outcome, spent_s))
+        word = "ok" if outcome.ok else "FAILED"
+        print(f"\n== {title}\n{text.rstrip()}\n-- {title}: {word}, {spent_s:.1f} s", flush=True)
 
     @property
     def ok(self) -> bool:

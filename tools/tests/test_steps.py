@@ -1,10 +1,12 @@
 """Steps run to the end, overlap where they may, and are summed."""
 
 from functools import partial
-from threading import Barrier
+from threading import Barrier, Semaphore
+from time import sleep
 
 import pytest
 
+import steps
 from reports import Counts, Duration
 from steps import Outcome, Summary
 
@@ -40,6 +42,39 @@ def test_steps_at_once_really_overlap_and_are_printed_whole(
     assert "== a\na one\na two\n-- a: ok" in out
     assert "== b\nb one\nb two\n-- b: FAILED" in out
     assert (summary.ok, summary.counts) == (False, Counts(passed=2))
+
+
+def test_a_step_more_begins_while_the_processors_are_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One lane, and two steps that wait for each other: they end where the second may begin."""
+    monkeypatch.setattr(steps, "LOOK_S", 0.01)
+    monkeypatch.setattr(steps, "IDLE_SHARE", 0.0)
+    together = Barrier(2, timeout=60)
+
+    def act() -> tuple[Outcome, str]:
+        together.wait()
+        return Outcome(ok=True), ""
+
+    summary = Summary()
+    summary.steps_at_once([("a", act), ("b", act)], lanes=1, most=2)
+    assert summary.ok
+
+
+def test_a_step_more_waits_while_the_processors_are_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One lane and no idle time: the second step begins after the first."""
+    monkeypatch.setattr(steps, "LOOK_S", 0.01)
+    monkeypatch.setattr(steps, "IDLE_SHARE", 1.1)
+    running = Semaphore(1)
+
+    def act() -> tuple[Outcome, str]:
+        is_alone = running.acquire(blocking=False)
+        sleep(0.1)  # ten looks
+        if is_alone:
+            running.release()
+        return Outcome(ok=is_alone), ""
+
+    summary = Summary()
+    summary.steps_at_once([("a", act), ("b", act)], lanes=1, most=2)
+    assert summary.ok
 
 
 def test_the_slowest_tests_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
