@@ -2,14 +2,17 @@
 
 import hashlib
 import json
+import signal
+import subprocess
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from stack_under_test import StackUnderTest, last_json, running_stack
+from stack_under_test import VENVS, StackUnderTest, last_json, running_stack, until
 
+from mosaic_client import RunUnknown
 from mosaic_contracts.manifest_words import FileState
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
@@ -220,3 +223,41 @@ def test_a_group_is_one_archive_and_a_group_again(
         elsewhere.wait_final(run_id)
     with stack.client() as one, elsewhere.client() as other:
         assert other.group(group_id).model_dump() == one.group(group_id).model_dump()
+
+
+def test_a_run_that_is_deleted_while_it_is_archived_leaves_no_file(
+    stack: StackUnderTest, tmp_path: Path
+) -> None:
+    """The command ends with an error, and nothing is left of what it wrote."""
+    view = stack.submit("synthetic", "synthetic", "Synthetic-v0", steps=500)
+    stack.wait_final(view.run_id)
+    target = tmp_path / "run.mosaic.zip"
+    words = [str(VENVS / "cli/bin/python"), "-m", "mosaic_cli", "archive", view.run_id]
+    with subprocess.Popen(
+        [*words, "-o", str(target)], env=stack.environ, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            until(
+                lambda: any(tmp_path.iterdir()), "the archive is begun", 60, longest_pause_s=0.001
+            )
+            process.send_signal(signal.SIGSTOP)
+            deleted = stack.cli("rm", view.run_id, "--now", timeout_s=60)
+            assert deleted.returncode == 0, deleted.stderr
+            until(lambda: is_gone(stack, view.run_id), "the run is deleted", 60)
+            process.send_signal(signal.SIGCONT)
+            _, said = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    assert process.returncode != 0
+    assert view.run_id in said.decode()
+    assert list(tmp_path.iterdir()) == []
+
+
+def is_gone(stack: StackUnderTest, run_id: str) -> bool:
+    """Whether the stack knows no such run."""
+    with stack.client() as client:
+        try:
+            client.run(run_id)
+        except RunUnknown:
+            return True
+    return False
