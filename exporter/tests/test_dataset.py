@@ -85,13 +85,14 @@ def write_dataset(client: Client, name: str, ranges: list[EpisodeRange]) -> Data
     return make_dataset(client, DatasetExport(run_id=RUN_ID, name=name, ranges=ranges), silent)
 
 
-def test_a_dataset_holds_the_episodes_as_they_were(folder: Path) -> None:
+@pytest.mark.parametrize("count", [5, 600])
+def test_a_dataset_holds_the_episodes_as_they_were(folder: Path, count: int) -> None:
     """Loaded by Minari, every observation, action, reward and end is equal, and the environment can be made again."""
     with gymnasium.make("CartPole-v1") as env:
-        episodes = [play(env, seed) for seed in range(5)]
+        episodes = [play(env, seed) for seed in range(count)]
     client = recording(records_of(episodes), CARTPOLE, CONFIG)
     report = write_dataset(client, "cartpole/random", EVERYTHING)
-    assert (report.name, report.episodes) == ("cartpole/random-v0", 5)
+    assert (report.name, report.episodes) == ("cartpole/random-v0", count)
     assert (report.steps, report.left_out) == (sum(map(len, episodes)), [])
     dataset = minari.load_dataset("cartpole/random-v0")
     for played, loaded in zip(episodes, dataset.iterate_episodes(), strict=True):

@@ -9,7 +9,8 @@ from tests.specimen import run, run_id
 from tests.storage_specimen import plan, report, trash_item
 
 from mosaic_contracts.states import RunState
-from mosaic_contracts.storage_reports import PruneResult, UndoResult
+from mosaic_contracts.storage import StorageProfiles
+from mosaic_contracts.storage_reports import PruneResult, StorageProfileList, UndoResult
 from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.controllers.storage import StorageController
 from mosaic_gui.net.reply import ApiProblem
@@ -166,3 +167,24 @@ def test_another_stack_has_its_own_disks(bench: StorageBench) -> None:
     bench.controller.detach()
     assert bench.model.report is None
     assert bench.model.tiles.rowCount() == 0
+
+
+def test_another_profile_is_chosen_from_those_in_force(bench: StorageBench) -> None:
+    """The default one comes first, and is no name in the run's record."""
+    offered: list[list[str]] = []
+    bench.model.profiles_known.connect(offered.append)
+    bench.model.want_profiles()
+    assert bench.newest != "storage_profiles"
+    bench.model.chosen = run_id(0)
+    bench.model.want_profiles()
+    assert bench.newest == "storage_profiles"
+    content = StorageProfiles(profiles={"z": {}, "a": {}, "mine": {}}, default="mine")
+    bench.answer(StorageProfileList(path="x", exists=True, content=content))
+    assert offered == [["mine", "a", "default", "keep_all", "lean", "z"]]
+    bench.model.choose_profile("a")
+    assert bench.asked[-1][1] == (run_id(0), {"storage_profile": "a"})
+    bench.answer(run(0, storage_profile="a"))
+    assert bench.newest == "storage"
+    bench.read()
+    bench.model.choose_profile(None)
+    assert bench.asked[-1][1][1] == {"storage_profile": None}

@@ -373,3 +373,22 @@ def test_commands_are_copied(qtbot: QtBot, shown: Shown) -> None:
     assert clipboard.text() == f"./mosaic play {run_id(5)} checkpoints/best.pt"
     assert said[0] == [f"Copied: {clipboard.text()}"]
     menu.close()
+
+
+def test_a_checkpoint_is_pinned_and_unpinned(qtbot: QtBot, shown: Shown) -> None:
+    """Others of its run that are pinned stay so; a pin that came from elsewhere is shown."""
+    shown.answer(checkpoints())
+    side, path = shown.page.side, "checkpoints/best.pt"
+    shown.model.choose(CheckpointAddress(run_id(3), path))
+    shown.tick(shown.session.store.take_runs([run(3, revision=2, pinned_files=["other.pt"])]))
+    assert side.pin.text() == "Pin"
+    qtbot.mouseClick(side.pin, LEFT)
+    assert shown.asked("patch_run")[-1] == (run_id(3), {"pinned_files": ["other.pt", path]})
+    both = run(3, revision=3, pinned_files=["other.pt", path])
+    shown.tick(shown.session.store.take_runs([both]))
+    assert side.pin.text() == "Unpin"
+    qtbot.mouseClick(side.pin, LEFT)
+    assert shown.asked("patch_run")[-1] == (run_id(3), {"pinned_files": ["other.pt"]})
+    shown.model.choose(CheckpointAddress(run_id(2), "checkpoints/final.pt"))
+    assert side.pin.text() == "Pin"
+    assert not side.pin.isEnabled()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PyQt6.QtCore import QModelIndex, QPoint, Qt
 from PyQt6.QtTest import QAbstractItemModelTester, QSignalSpy
-from PyQt6.QtWidgets import QApplication, QPushButton
+from PyQt6.QtWidgets import QApplication, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.specimen import run_id
 from tests.storage_specimen import plan, report
@@ -226,3 +226,24 @@ def test_words_on_a_slice_can_be_read(name: str, kind: str) -> None:
     """Text has a contrast of 4.5 at least on the colour of every kind."""
     tokens = THEMES[name]
     assert contrast(tokens.text, slice_tone(kind, tokens)) >= 4.5
+
+
+def test_the_profile_of_a_run_is_chosen_from_a_menu(qtbot: QtBot, used: StorageUse) -> None:
+    """The one in force is ticked; the default one is taken by name, not for ever."""
+    side = used.page.side
+    qtbot.mouseClick(used.page.map.viewport(), LEFT, pos=used.place_of(2))
+    assert side.profile.text() == "Storage profile: default"
+    asked = QSignalSpy(used.model.profiles_wanted)
+    qtbot.mouseClick(side.profile, LEFT)
+    assert len(asked) == 1
+    wanted = QSignalSpy(used.model.profile_wanted)
+    used.model.profiles_known.emit(["default", "lean"])
+    menu = side.findChild(QMenu, "storage.profiles")
+    assert menu is not None
+    actions = menu.actions()
+    assert [action.text() for action in actions] == ["default (the default profile)", "lean"]
+    assert [action.isChecked() for action in actions] == [True, False]
+    actions[1].trigger()
+    actions[0].trigger()
+    assert [list(wanted[n]) for n in range(2)] == [[run_id(2), "lean"], [run_id(2), None]]
+    menu.close()

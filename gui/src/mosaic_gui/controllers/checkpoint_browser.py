@@ -68,6 +68,17 @@ class CheckpointBrowserController(Controller):
         model.check_wanted.connect(self._on_check_wanted)
         model.check_cancelled.connect(self._on_check_cancelled)
         model.evaluation_wanted.connect(self._on_evaluation_wanted)
+        model.pin_wanted.connect(self._on_pin_wanted)
+
+    def _on_pin_wanted(self, run_id: str, paths: Sequence[str]) -> None:
+        if self.session is not None:
+            reply = self.session.api.patch_run(run_id, {"pinned_files": list(paths)})
+            reply.done.connect(self._on_pinned)
+            reply.failed.connect(lambda problem: self._say(problem.message, "", None))
+
+    def _on_pinned(self, run: RunView) -> None:
+        if self.session is not None:
+            self.session.note(self.session.store.take_runs([run]))
 
     def attach(self, session: StreamSession) -> None:
         """Use this session until `detach`."""

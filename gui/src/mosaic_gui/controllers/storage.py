@@ -42,6 +42,8 @@ class StorageController(Controller):
         model.prune_wanted.connect(self._on_prune)
         model.undo_wanted.connect(self._on_undo)
         model.pin_wanted.connect(self._on_pin)
+        model.profiles_wanted.connect(self._on_profiles_wanted)
+        model.profile_wanted.connect(self._on_profile)
 
     def attach(self, session: StreamSession) -> None:
         """Use this session until `detach`."""
@@ -201,13 +203,25 @@ class StorageController(Controller):
         self._say(problem.message, "", None)
         self._read()
 
-    def _on_pin(self, run_id: str, pinned: bool) -> None:
+    def _on_profiles_wanted(self) -> None:
         if self.session is not None:
-            reply = self.session.api.patch_run(run_id, {"pinned": pinned})
-            reply.done.connect(self._on_pinned)
+            reply = self.session.api.storage_profiles()
+            reply.done.connect(lambda known: self._model.take_profiles(known.content))
             reply.failed.connect(lambda problem: self._say(problem.message, "", None))
 
-    def _on_pinned(self, run: RunView) -> None:
+    def _on_profile(self, run_id: str, name: str | None) -> None:
+        self._patch(run_id, {"storage_profile": name})
+
+    def _on_pin(self, run_id: str, pinned: bool) -> None:
+        self._patch(run_id, {"pinned": pinned})
+
+    def _patch(self, run_id: str, changes: dict[str, Any]) -> None:
+        if self.session is not None:
+            reply = self.session.api.patch_run(run_id, changes)
+            reply.done.connect(self._on_patched)
+            reply.failed.connect(lambda problem: self._say(problem.message, "", None))
+
+    def _on_patched(self, run: RunView) -> None:
         if self.session is not None:
             self.session.note(self.session.store.take_runs([run]))
         self._read()

@@ -272,6 +272,10 @@ class ApiClient(QObject):
             query["limit"] = limit
         return self._send(http_api.STORAGE, query=query)
 
+    def storage_profiles(self) -> ApiReply:
+        """StorageProfileList."""
+        return self._send(http_api.STORAGE_PROFILES)
+
     def plan_prune(self, request: dict[str, Any]) -> ApiReply:
         """PrunePlan: what would be removed now. `request`: a PruneRequest."""
         return self._send(http_api.PLAN_PRUNE, body=request)
@@ -309,7 +313,7 @@ class ApiClient(QObject):
         return self._send(http_api.RESTORE, run_id)
 
     def patch_run(self, run_id: str, patch: dict[str, Any]) -> ApiReply:
-        """RunView after a change of name, tags, note or pin."""
+        """RunView after a change of name, tags, note, pins or storage profile."""
         return self._send(http_api.PATCH, run_id, body=patch)
 
     def log(self, run_id: str, offset: int) -> ApiReply:

@@ -176,7 +176,17 @@ def kind_rows(run: RunStorage) -> list[tuple[str, str, str]]:
 
 def retention_words(run: RunStorage, now: datetime) -> list[str]:
     """What is kept of a run and why, and what goes next."""
-    lines = [tr("Storage profile: {name}", name=run.profile)] if run.profile else []
+    return [*([profile_words(run)] if run.profile else []), *removal_words(run, now)]
+
+
+def profile_words(run: RunStorage) -> str:
+    """Which storage profile a run has."""
+    return tr("Storage profile: {name}", name=run.profile)
+
+
+def removal_words(run: RunStorage, now: datetime) -> list[str]:
+    """Why nothing of a run goes, or what goes next."""
+    lines: list[str] = []
     found = run.next_removal
     if run.pinned:
         lines.append(tr("Pinned: nothing of this run is removed."))

@@ -83,6 +83,8 @@ class CheckpointsModel(QObject):
     comparison_wanted = pyqtSignal(str, str)
     """Run, and path of its checkpoint."""
     run_wanted = pyqtSignal(str)
+    pin_wanted = pyqtSignal(str, list)
+    """Run, and paths of all its files that are to be pinned."""
     import_wanted = pyqtSignal(str, dict)
     """A file of this machine, and what it does not say, by the fields of `ASKED_OF_FILE`."""
     import_cancelled = pyqtSignal()
@@ -118,6 +120,8 @@ class CheckpointsModel(QObject):
         self._evaluations: dict[str, str] = {}
         """Which checkpoint a running evaluation is of, by the evaluation's run."""
         self._workers: Sequence[WorkerEntry] = ()
+        self._was_pinned = False
+        """As the page shows the chosen checkpoint."""
         self._fill = single_shot_timer(self, self.fill, FILL_MS)
 
     @property
@@ -135,6 +139,12 @@ class CheckpointsModel(QObject):
     def run(self) -> RunView | None:
         """Its run."""
         return self._store.runs.get(self.chosen.run_id) if self.chosen is not None else None
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether the chosen checkpoint stays, whatever the storage profile of its run says."""
+        run = self.run
+        return run is not None and self.chosen is not None and self.chosen.path in run.pinned_files
 
     @property
     def total(self) -> int:
@@ -187,6 +197,8 @@ class CheckpointsModel(QObject):
                 self._note_evaluation(run)
         if before != self._evaluations:
             self.tags_changed.emit()
+        if self.is_pinned != self._was_pinned:
+            self._note_pin()
 
     def begin_reading(self) -> None:
         """The whole list is read."""
@@ -300,7 +312,7 @@ class CheckpointsModel(QObject):
         """Choose a checkpoint."""
         if address != self.chosen:
             self.chosen = address
-            self.changed.emit()
+            self._note_pin()
 
     def want_trends(self, run_ids: Iterable[str]) -> None:
         """Note which runs are in sight; trends are read for no other ones."""
@@ -335,6 +347,19 @@ class CheckpointsModel(QObject):
         """Open the run of the chosen checkpoint."""
         if self.run is not None:
             self.run_wanted.emit(self.run.run_id)
+
+    def toggle_pin(self) -> None:
+        """Pin the chosen checkpoint, or unpin it."""
+        run, chosen = self.run, self.chosen
+        if run is not None and chosen is not None:
+            others = [path for path in run.pinned_files if path != chosen.path]
+            self.pin_wanted.emit(
+                run.run_id, others if self.is_pinned else [*run.pinned_files, chosen.path]
+            )
+
+    def _note_pin(self) -> None:
+        self._was_pinned = self.is_pinned
+        self.changed.emit()
 
     def check_chosen(self) -> None:
         """Compare the hash of the chosen checkpoint."""

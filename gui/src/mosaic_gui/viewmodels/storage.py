@@ -5,6 +5,7 @@ from datetime import datetime
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from mosaic_contracts.storage import StorageProfiles
 from mosaic_contracts.storage_reports import PrunePlan, RunStorage, StorageReport
 from mosaic_gui.state import run_row
 from mosaic_gui.state.language import tr
@@ -38,6 +39,12 @@ class StorageModel(QObject):
     pin_wanted = pyqtSignal(str, bool)
     """A run, and whether it is to be pinned."""
     run_wanted = pyqtSignal(str)
+    profiles_wanted = pyqtSignal()
+    """The profiles that a run may have are to be read."""
+    profiles_known = pyqtSignal(list)
+    """Names of these profiles, the default one first."""
+    profile_wanted = pyqtSignal(str, object)
+    """A run, and the name of its profile; None: the default one."""
 
     def __init__(self, store: Store, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -182,6 +189,21 @@ class StorageModel(QObject):
         """Pin the chosen run, or unpin it."""
         if self.run is not None:
             self.pin_wanted.emit(self.run.run_id, not self.run.pinned)
+
+    def want_profiles(self) -> None:
+        """Read which profiles the chosen run may have."""
+        if self.run is not None:
+            self.profiles_wanted.emit()
+
+    def take_profiles(self, known: StorageProfiles) -> None:
+        """Take the profiles that are in force."""
+        others = sorted(name for name in known.profiles if name != known.default)
+        self.profiles_known.emit([known.default, *others])
+
+    def choose_profile(self, name: str | None) -> None:
+        """Give the chosen run another profile; None: the default one."""
+        if self.run is not None:
+            self.profile_wanted.emit(self.run.run_id, name)
 
     def show_run(self) -> None:
         """Open the chosen run."""

@@ -52,6 +52,7 @@ class CheckpointSide(QFrame):
         self.check = _quiet(tr("Verify"), "ok", "checkpoints.check")
         self.copy = _quiet(tr("Copy command"), "copy", "checkpoints.copy")
         self.export = _quiet(tr("Export"), "download", "checkpoints.export")
+        self.pin = _quiet(tr("Pin"), "pin", "checkpoints.pin")
         self._arrange()
         self._connect()
         self.refresh()
@@ -83,6 +84,7 @@ class CheckpointSide(QFrame):
             self.run,
             self.check,
             self.export,
+            self.pin,
         )
         for made in acts:
             action = menu.addAction(made.text())
@@ -125,9 +127,21 @@ class CheckpointSide(QFrame):
         self.export.setToolTip(
             missing or tr("Write a zip with the checkpoint and its facts, for another stack")
         )
+        self._allow_pin(row is not None and not missing)
         algorithm = model.algorithm
         words = texts.left_words(algorithm) if algorithm is not None and not training else ""
         self._why.setText("\n".join(dict.fromkeys(filter(None, (acting, training)))) or words)
+
+    def _allow_pin(self, is_there: bool) -> None:
+        is_pinned = self._model.is_pinned
+        self.pin.setText(tr("Unpin") if is_pinned else tr("Pin"))
+        self.pin.setIcon(icon("pin", "accent" if is_pinned else "muted"))
+        self.pin.setEnabled(self._model.run is not None and (is_there or is_pinned))
+        self.pin.setToolTip(
+            tr("Let the storage profile of its run apply to this checkpoint again")
+            if is_pinned
+            else tr("Keep this checkpoint, whatever the storage profile of its run says")
+        )
 
     def _show_fact(self, number: int, name: str, value: str) -> None:
         if number == len(self._rows):
@@ -161,7 +175,9 @@ class CheckpointSide(QFrame):
         more.setSpacing(2)
         for made in (self.evaluate, self.train):
             acts.addWidget(made, 1)
-        for number, made in enumerate((self.run, self.compare, self.check, self.export, self.copy)):
+        for number, made in enumerate(
+            (self.run, self.compare, self.check, self.export, self.copy, self.pin)
+        ):
             more.addWidget(made, number // 2, number % 2, Qt.AlignmentFlag.AlignLeft)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 14, 16, 12)
@@ -184,6 +200,7 @@ class CheckpointSide(QFrame):
         self.run.clicked.connect(model.show_run)
         self.compare.clicked.connect(model.compare)
         self.check.clicked.connect(model.check_chosen)
+        self.pin.clicked.connect(model.toggle_pin)
         self.copy.clicked.connect(self._offer_commands)
         self.export.clicked.connect(self._ask_where)
 
