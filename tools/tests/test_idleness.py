@@ -6,7 +6,7 @@ from idleness import idle_share, parse_times
 
 
 def test_waiting_for_a_disk_is_idle() -> None:
-    """Of 100 ticks 30 were idle and 10 waited for a disk; time of guests is in that of users already."""
+    """30 of 100 ticks were idle and 10 waited for a disk; time of guests is in that of users already."""
     assert parse_times("cpu  40 0 15 30 10 0 5 0 7 0") == (40, 100)
 
 
