@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import cast
 
+import pytest
 from PyQt6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from tests.specimen import episodes, run, run_id
@@ -54,3 +55,30 @@ def test_curves_are_let_go_after_the_page_was_left(qtbot: QtBot, tmp_path: Path)
     client.watch_controller.session = None
     client.window.close()
     client.window.deleteLater()
+
+
+def test_the_runs_of_the_last_session_are_watched_again(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The watch page is not empty after a restart: runs that are gone are left out, one that is opened comes first."""
+    first = DesktopClient(tmp_path)
+    first.store.replace_runs([run(n) for n in range(3)])
+    first.watch.watch(run_id(2), [run_id(1), run_id(0)])
+    first.window.close()
+    first.window.deleteLater()
+    for opened_before in (False, True):
+        client = DesktopClient(tmp_path)
+        client.window.show()
+        client.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
+        client.store.replace_runs([run(0), run(2)])
+        watched: list[list[str]] = []
+        monkeypatch.setattr(client.watch_controller, "watch", watched.append)
+        client.last_watched.session = cast("StreamSession", Opened(client))
+        client.window.show_page(WATCH)
+        if opened_before:
+            client.watch.watch(run_id(0))
+        qapp.processEvents()
+        assert watched == ([] if opened_before else [[run_id(2), run_id(0)]])
+        client.last_watched.session = None
+        client.window.close()
+        client.window.deleteLater()

@@ -566,3 +566,21 @@ def test_stages_stand_where_the_charts_will_be(shown: Shown) -> None:
     shown.model.consume(Changes(curves=frozenset({run_id(0)})))
     shown.page.refresh()
     assert not stages.isVisible()
+
+
+def test_a_tab_that_the_user_chose_stays_for_the_next_run(qtbot: QtBot, shown: Shown) -> None:
+    """Whoever reads details of one run after another is not sent back to the log each time."""
+    shown.watch()
+    tabs, page = shown.page.tabs, shown.page
+    page.open_side("side.log")
+    assert page.side == "side.log"
+    bar = tabs.tabBar()
+    assert bar is not None
+    details = next(
+        at
+        for at in range(tabs.count())
+        if (one := tabs.widget(at)) and one.objectName() == "side.details"
+    )
+    qtbot.mouseClick(bar, LEFT, pos=bar.tabRect(details).center())
+    page.open_side("side.log")
+    assert page.side == "side.details"

@@ -9,12 +9,13 @@ from mosaic_contracts.machine import MachineHistory
 from mosaic_gui.app.parts import ClientParts
 from mosaic_gui.app.wiring import Wiring
 from mosaic_gui.controllers.desktop import DesktopController
+from mosaic_gui.controllers.last_watched import LastWatched
 from mosaic_gui.controllers.preferences import PreferenceStore
 from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.net.reply import problem_words
 from mosaic_gui.state.settings import NO_LANGUAGES
 from mosaic_gui.state.store import Changes
-from mosaic_gui.timers import interval_timer
+from mosaic_gui.timers import interval_timer, single_shot_timer
 from mosaic_gui.views.main_window import WATCH
 
 SECOND_MS = 1_000
@@ -54,6 +55,16 @@ class DesktopClient(ClientParts):
             lambda: self.window.page == WATCH,
             self,
         )
+        self.last_watched = LastWatched(
+            self.watch,
+            self.watch_controller,
+            self.preferences,
+            lambda: self.window.page == WATCH,
+            self,
+        )
+        # a moment later: who opens the page for a run has said which one by then
+        reopen = single_shot_timer(self, self.last_watched.reopen, 0)
+        self.window.watch_made.connect(reopen.start)
         self.desktop.title_changed.connect(self.window.setWindowTitle)
         self.desktop.open_wanted.connect(self._on_open_wanted)
         self.window.closing.connect(self.close)
@@ -90,16 +101,16 @@ class DesktopClient(ClientParts):
         session.machine_seen.connect(self._on_machine)
         self.watch.files.root = self.home if self.stack.is_local else None
         self.installer.set_local(self.stack.is_local)
-        for controller in (*self.attached, self.desktop):
+        for controller in (*self.attached, self.desktop, self.last_watched):
             controller.attach(session)
         self._second.start()
 
     def _on_closing(self) -> None:
-        for controller in (*self.attached, self.desktop):
+        for controller in (*self.attached, self.desktop, self.last_watched):
             controller.detach()
 
     def _on_tick(self, changes: Changes) -> None:
-        for controller in (*self.attached, self.desktop):
+        for controller in (*self.attached, self.desktop, self.last_watched):
             controller.consume(changes)
         for problem in changes.problems:
             self.say(problem_words(problem))

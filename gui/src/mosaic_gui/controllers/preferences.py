@@ -87,6 +87,12 @@ class PreferenceStore(QObject):
         self.memory.found = names
         self._write_memory()
 
+    def remember_watched(self, run_ids: list[str]) -> None:
+        """Remember which runs are watched."""
+        if run_ids != self.memory.watched:
+            self.memory.watched = run_ids
+            self._write_memory()
+
     def keep(self, launch: LaunchModel, trained: TrainedModel) -> None:
         """Save what was typed for each agent as its preset."""
         for key, spec in launch.specs().items():

@@ -4,12 +4,14 @@ from functools import partial
 
 from PyQt6.QtCore import QObject
 
+from mosaic_contracts.choices import RunKind
+from mosaic_contracts.run_names import distinct_names
 from mosaic_contracts.runs import EpisodePage, RunView
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.episode_replay import EpisodeReplay
 from mosaic_gui.net.reply import ApiProblem, ApiReply
 from mosaic_gui.state.episode_list import EpisodeAddress, Pick
-from mosaic_gui.state.run_row import subtitle
+from mosaic_gui.state.run_row import kind_word, subtitle
 from mosaic_gui.state.store import Changes
 from mosaic_gui.timers import interval_timer, run_while, single_shot_timer
 from mosaic_gui.viewmodels.episodes import EpisodesModel
@@ -132,7 +134,8 @@ class ReplayController(Controller):
         )
         newest = sorted(others, key=lambda one: one.run_id, reverse=True)[:MOST_CHOICES]
         chosen = newest if run in newest else [run, *newest]
-        self._episodes.offer([(one.run_id, _choice(one)) for one in chosen])
+        names = zip(chosen, distinct_names(chosen), strict=True)
+        self._episodes.offer([(one.run_id, _choice(one, name)) for one, name in names])
 
     def _title(self, run_id: str) -> str:
         run = self.session.store.runs.get(run_id) if self.session is not None else None
@@ -238,5 +241,5 @@ class ReplayController(Controller):
             self._reading = None
 
 
-def _choice(run: RunView) -> str:
-    return f"{subtitle(run)} · …{run.run_id[-4:]}"
+def _choice(run: RunView, name: str) -> str:
+    return name if run.spec.kind is RunKind.TRAIN else f"{kind_word(run)}: {name}"

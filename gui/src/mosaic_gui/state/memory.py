@@ -47,6 +47,8 @@ class Memory(BaseModel):
     """Kinds of access, as `worker: need`, that are not asked for again."""
     found: list[str] = Field(default_factory=list)
     """What was chosen last in the palette, the newest first: names of entries."""
+    watched: list[str] = Field(default_factory=list)
+    """Ids of the runs that were watched last."""
     plays: dict[str, PlayMemory] = Field(default_factory=dict)
     """Plays by environment, the newest last."""
     charts: dict[str, ChartPage] = Field(default_factory=dict)

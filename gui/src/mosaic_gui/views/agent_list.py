@@ -94,7 +94,7 @@ class AgentList(QScrollArea):
 
     def _profile_words(self, profile: str) -> str:
         is_live = profile == "telemetry"
-        return tr("Telemetry profile") if is_live else tr("Analytics profile")
+        return tr("Episodes and steps") if is_live else tr("Curves and files")
 
     def _profile_tip(self, profile: str) -> str:
         if profile == "telemetry":

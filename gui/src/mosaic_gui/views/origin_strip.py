@@ -20,7 +20,7 @@ class OriginStrip(QWidget):
         self._model = model
         self._title = ElidedLabel()
         self._words = label("", "small", wraps=True)
-        self.forget = button(tr("Detach"), "quiet", "form.origin.forget")
+        self.forget = button(tr("Unlink"), "quiet", "form.origin.forget")
         self.forget.setToolTip(
             tr("Keep the values, but do not show the new run as a variation of that one")
         )

@@ -368,5 +368,7 @@ class ReplayPage(VisibilityFrame):
                 )
             )
         run = self._episodes.run
-        words = f"{run.spec.environment} · {run.spec.algorithm} · {run.name}" if run else ""
-        self.subtitle.set_whole(words)
+        names = dict(self._episodes.choices)
+        name = names.get(run.run_id, run.name) if run else ""
+        parts = [run.spec.environment] if run and run.spec.environment not in name else []
+        self.subtitle.set_whole(" · ".join([*parts, name]))

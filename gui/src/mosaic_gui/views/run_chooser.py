@@ -2,7 +2,7 @@
 
 from PyQt6.QtCore import QSignalBlocker, QSize, Qt, pyqtSignal
 from PyQt6.QtGui import QColor, QIcon, QPainter, QPixmap
-from PyQt6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+from PyQt6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
 from mosaic_gui.plots.curve_pens import series_colour
 from mosaic_gui.state.language import tr
@@ -33,6 +33,8 @@ class RunChooser(QWidget):
         self.runs.setToolTip(tr("Figures, log, files and details are of this run"))
         self.runs.setIconSize(QSize(_DOT, _DOT))
         self.runs.setMaximumWidth(MOST_WIDTH)
+        # the names of groups are longer than those that it has when it is shown first
+        self.runs.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.runs.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.badge = Badge()
         row = QHBoxLayout(self)

@@ -65,7 +65,7 @@ _WIDTHS = {
     Column.NOTE: 160,
     Column.ID: 220,
 }
-_ADDED_WIDTH = 96
+_ADDED_WIDTH = 84
 _SHOWN_AT_FIRST = (
     Column.STATE,
     Column.RUN,
@@ -80,7 +80,7 @@ _SHOWN_AT_FIRST = (
 """The run's name says algorithm, environment and seed where they differ."""
 _STRETCHING = {Column.RUN: 3, Column.REMAINING: 2, Column.TAGS: 1, Column.NOTE: 2}
 """Columns that share what the window has left, and their parts."""
-_SHRINKING = {Column.REMAINING: 114, Column.TAGS: 72, Column.RUN: 150}
+_SHRINKING = {Column.REMAINING: 96, Column.TAGS: 72, Column.RUN: 190}
 """Columns that give way in a narrow window, in this order, and their least widths; with less the list is scrolled
 sideways."""
 _INDENT = 18

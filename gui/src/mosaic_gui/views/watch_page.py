@@ -79,6 +79,8 @@ class WatchPage(VisibilityFrame):
         self._model, self._hardware = model, hardware
         self._stopping = ""
         self._wanted_side = ""
+        self._chosen_side = ""
+        """Name of the tab that the user chose last; empty: none yet."""
         self._card_hidden_for = ""
         self._title = label("", "title")
         self._subtitle = ElidedLabel("", "muted")
@@ -138,8 +140,8 @@ class WatchPage(VisibilityFrame):
             layout.insertWidget(2, banner)
 
     def open_side(self, name: str) -> None:
-        """Show a tab of the run's own panel as soon as it has something."""
-        self._wanted_side = name
+        """Show a tab of the run's own panel as soon as it has something; one that the user chose comes first."""
+        self._wanted_side = self._chosen_side or name
         for at in range(self.tabs.count()):
             if self.tabs.isTabVisible(at):
                 self._take_wanted(self.tabs.widget(at))
@@ -152,6 +154,10 @@ class WatchPage(VisibilityFrame):
         """Show what the compared runs differ in, where several are."""
         if self.views.indexOf(self.differences) >= 0:
             self.views.setCurrentWidget(self.differences)
+
+    def _on_tab_clicked(self, at: int) -> None:
+        page = self.tabs.widget(at)
+        self._chosen_side = page.objectName() if page is not None else ""
 
     def _take_wanted(self, page: QWidget | None) -> None:
         if page is not None and page.objectName() == self._wanted_side:
@@ -405,6 +411,7 @@ class WatchPage(VisibilityFrame):
         self._beliefs.offered_changed.connect(self._show_beliefs)
         self._differences.changed.connect(self._show_differences)
         self.chooser.chosen.connect(self.look_wanted)
+        self.tabs.tabBarClicked.connect(self._on_tab_clicked)
         self._hardware.changed.connect(self._show_machine)
         self._show_beliefs()
         self._show_differences()

@@ -51,7 +51,7 @@ _TOPIC_OF_FIELD = {
 """Topic of a field of the spec; that of all others is `spec`, or `plan` where the worker names them."""
 _TODO_OF_TOPIC = {
     "spec": "Correct the named field.",
-    "plan": "Correct what the worker names.",
+    "plan": "Change the named values.",
     "sweep": "Correct the named field of the sweep.",
     "cpus": "Ask for fewer cores (`cpus`).",
     "memory": "Ask for less (`memory_mb`).",
