@@ -569,7 +569,7 @@ def test_stages_stand_where_the_charts_will_be(shown: Shown) -> None:
 
 
 def test_a_tab_that_the_user_chose_stays_for_the_next_run(qtbot: QtBot, shown: Shown) -> None:
-    """Whoever reads details of one run after another is not sent back to the log each time."""
+    """A user who reads the details of one run after another is not sent back to the log each time."""
     shown.watch()
     tabs, page = shown.page.tabs, shown.page
     page.open_side("side.log")
