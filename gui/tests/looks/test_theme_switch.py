@@ -25,6 +25,7 @@ from pytestqt.qtbot import QtBot
 from tests.alert_specimen import alert_report
 from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, event
 from tests.checkpoint_specimen import checkpoint, checkpoints, reward_curve
+from tests.media_specimen import NAMES, histograms
 from tests.net.frames_stub import frame
 from tests.replay_specimen import fill_replay
 from tests.specimen import (
@@ -209,6 +210,17 @@ def use_beliefs(client: DesktopClient) -> None:
     client.window.watch.stop_asked(run_id(70))
 
 
+def use_media(client: DesktopClient) -> None:
+    """Histograms at an earlier step."""
+    watch_run(client)
+    client.media.take_names(run_id(70), NAMES)
+    client.media.choose(("histogram", "weights/fc1"))
+    client.media.take_values(run_id(70), histograms())
+    client.window.watch.views.setCurrentWidget(client.window.watch.media)
+    client.media.choose_place(7)
+    client.window.watch.media.findChild(QWidget, "media.split").setSizes([150, 400])  # type: ignore[attr-defined]
+
+
 def use_replay(client: DesktopClient) -> None:
     """Two episodes side by side at a step, with a place in the table."""
     client.window.show_page(REPLAY)
@@ -338,6 +350,7 @@ USES: dict[str, Callable[[DesktopClient], None]] = {
     "episodes": use_side("episodes"),
     "details": use_side("details"),
     "beliefs": use_beliefs,
+    "media": use_media,
     "replay": use_replay,
     "stage": use_stage,
     "card": use_card,

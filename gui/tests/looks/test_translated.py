@@ -15,6 +15,7 @@ from tests.checkpoint_specimen import checkpoints
 from tests.comparison_specimen import policies, trainings
 from tests.controllers.test_run_actions import FakeSession
 from tests.looks.test_looks import clipped_texts, runs_in_every_state
+from tests.media_specimen import NAMES, histograms, images, texts
 from tests.net.frames_stub import frame
 from tests.play_specimen import CONTROLS as PLAY_CONTROLS
 from tests.play_specimen import LAKE, PONG, fill_play, play_worker
@@ -429,6 +430,32 @@ def show_mind(spoken: Spoken) -> None:
     watch.beliefs.facts.refresh()
 
 
+def show_media(spoken: Spoken) -> None:
+    """Histograms of a run by step."""
+    show_watched(spoken)
+    client = spoken.client
+    client.media.take_names(run_id(LIVE), spoken.given(NAMES))
+    client.media.choose(("histogram", "weights/fc1"))
+    client.media.take_values(run_id(LIVE), spoken.given(histograms()))
+    client.window.watch.views.setCurrentWidget(client.window.watch.media)
+
+
+def show_cut_text(spoken: Spoken) -> None:
+    """A text that was cut."""
+    show_media(spoken)
+    spoken.client.media.choose(("text", "samples/plan"))
+    spoken.client.media.take_values(run_id(LIVE), spoken.given(texts()))
+
+
+def show_gone_image(spoken: Spoken) -> None:
+    """An image whose file is no longer there."""
+    show_media(spoken)
+    media = spoken.client.media
+    media.choose(("image", "frames"))
+    media.take_values(run_id(LIVE), spoken.given(images()))
+    media.take_image(run_id(LIVE), "media/frames/2.png", None, spoken.given("gone"))
+
+
 def show_transfer(spoken: Spoken) -> None:
     """Files on their way."""
     show_watched(spoken)
@@ -617,6 +644,9 @@ VIEWS: tuple[Callable[[Spoken], None], ...] = (
     show_replay_failed,
     show_no_replay,
     show_mind,
+    show_media,
+    show_cut_text,
+    show_gone_image,
     show_transfer,
     show_form,
     show_preflight,

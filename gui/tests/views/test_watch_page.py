@@ -20,6 +20,7 @@ from mosaic_gui.viewmodels.beliefs import BeliefsModel
 from mosaic_gui.viewmodels.differences import DifferencesModel
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.viewmodels.media import MediaModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.sync import SyncModel
 from mosaic_gui.viewmodels.watch import WatchModel
@@ -45,6 +46,7 @@ class Shown:
             HardwareModel(),
             SyncModel(self.store),
             self.differences,
+            MediaModel(self.model),
         )
         self.page.resize(1100, 740)
         self.page.show()

@@ -29,6 +29,7 @@ from mosaic_gui.controllers.layouts import LayoutController
 from mosaic_gui.controllers.list_views import ListViewsController
 from mosaic_gui.controllers.live_frames import LiveFramesController
 from mosaic_gui.controllers.manifest import ManifestController
+from mosaic_gui.controllers.media import MediaController
 from mosaic_gui.controllers.play import PlayController
 from mosaic_gui.controllers.play_start import PlayStartController
 from mosaic_gui.controllers.preferences import PreferenceStore
@@ -65,6 +66,7 @@ from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.viewmodels.list_views import ListViewsModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.viewmodels.media import MediaModel
 from mosaic_gui.viewmodels.play import PlayModel
 from mosaic_gui.viewmodels.play_start import PlayStartModel
 from mosaic_gui.viewmodels.player import PlayerModel
@@ -134,6 +136,7 @@ class ClientParts(QObject):
         self.agents = AgentsModel(self.launch, self)
         self.watch = WatchModel(self.store, self)
         self.differences = DifferencesModel(self.store, self.watch, self)
+        self.media = MediaModel(self.watch, self)
         self.stage = StageModel(self.store, self.watch, self)
         self.play = PlayModel(self.store, self.watch, self.stage, self)
         self.beliefs = BeliefsModel(self.store, self.watch, self)
@@ -168,6 +171,7 @@ class ClientParts(QObject):
         self.launch_controller = LaunchController(self.launch, self)
         self.watch_controller = WatchController(self.watch, self.feed, self)
         self.differences_controller = DifferencesController(self.differences, self)
+        self.media_controller = MediaController(self.media, self)
         self.manifest_controller = ManifestController(self.watch, self)
         self.run_storage = RunStorageController(self.watch, self)
         self.beliefs_controller = BeliefsController(self.beliefs, self)
@@ -213,6 +217,7 @@ class ClientParts(QObject):
             self.launch_controller,
             self.watch_controller,
             self.differences_controller,
+            self.media_controller,
             self.manifest_controller,
             self.run_storage,
             self.beliefs_controller,

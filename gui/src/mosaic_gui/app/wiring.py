@@ -197,6 +197,7 @@ class Wiring(QObject):
             parts.hardware,
             parts.sync,
             parts.differences,
+            parts.media,
         )
         banner = ProfileBanner(parts.watch, parts.agents)
         banner.record_wanted.connect(self.navigator.record_more)
@@ -216,6 +217,8 @@ class Wiring(QObject):
         page.shown.connect(parts.watch_controller.show_page)
         page.shown.connect(parts.manifest_controller.show_page)
         page.shown.connect(parts.run_storage.show_page)
+        page.shown.connect(parts.media_controller.show_page)
+        page.media.shown.connect(parts.media_controller.show_panel)
         page.details.pin_wanted.connect(parts.run_actions.pin)
         page.log.shown.connect(parts.watch_controller.show_log)
         page.beliefs.shown.connect(parts.beliefs_controller.show)

@@ -22,6 +22,7 @@ from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.frames import EnvironmentFrame, decode_frame, decode_page
 from mosaic_contracts.http_api import Operation
+from mosaic_contracts.media import MediaName
 from mosaic_contracts.runs import ArtifactRow, MetricName, ReplayEntry
 from mosaic_gui.net.backoff import retry_backoff
 from mosaic_gui.net.download import Download
@@ -334,6 +335,19 @@ class ApiClient(QObject):
         query += [(name, bound) for name, bound in bounds if bound is not None]
         return self._send(http_api.CURVES, run_id, query=query, read=_read_curves)
 
+    def media_names(self, run_id: str) -> ApiReply:
+        """List of MediaName: which texts, histograms and images the run has."""
+        return self._send(http_api.MEDIA, run_id, read=_read_media_names)
+
+    def media_values(self, run_id: str, kind: str, name: str, most: int) -> ApiReply:
+        """MediaValues of one name, at most so many."""
+        query: dict[str, str | int] = {"kind": kind, "name": name, "most": most}
+        return self._send(http_api.MEDIA_VALUES, run_id, query=query)
+
+    def file(self, run_id: str, path: str) -> ApiReply:
+        """Bytes of a small file of the run."""
+        return self._send(http_api.ARTIFACT, run_id, path, read=_read_file)
+
     def episodes(self, run_id: str, limit: int = 200, cursor: str | None = None) -> ApiReply:
         """EpisodePage, the newest first."""
         query: dict[str, str | int] = {"limit": limit, "order": "newest"}
@@ -559,6 +573,14 @@ def _read_frames(data: bytes, _network_reply: QNetworkReply) -> list[Environment
 
 def _read_artifacts(data: bytes, _network_reply: QNetworkReply) -> list[ArtifactRow]:
     return [ArtifactRow.model_validate(row) for row in json.loads(data)]
+
+
+def _read_media_names(data: bytes, _network_reply: QNetworkReply) -> list[MediaName]:
+    return [MediaName.model_validate(row) for row in json.loads(data)]
+
+
+def _read_file(data: bytes, _network_reply: QNetworkReply) -> bytes:
+    return data
 
 
 def _read_checkpoints(data: bytes, _network_reply: QNetworkReply) -> list[CheckpointRow]:

@@ -105,6 +105,44 @@ class PictureDecoder(QObject):
             self.take(waiting)
 
 
+class FileDecoder(QObject):
+    """Decodes the file of an image, and then the newest of those that came meanwhile."""
+
+    decoded = pyqtSignal(str, QImage)
+    """Path of the file, and its image; a null one where the file cannot be read."""
+    _finished = pyqtSignal(str, QImage)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pool = QThreadPool(self)
+        self._pool.setMaxThreadCount(1)
+        self._waiting: tuple[str, bytes] | None = None
+        self._is_busy = False
+        self._finished.connect(self._on_finished)
+
+    def take(self, path: str, file: bytes) -> None:
+        """Decode this file next."""
+        if self._is_busy:
+            self._waiting = (path, file)
+        elif len(file) <= QUICK_JPEG_BYTES:
+            self.decoded.emit(path, QImage.fromData(file))
+        else:
+            self._is_busy = True
+            self._pool.start(lambda: self._finished.emit(path, QImage.fromData(file)))
+
+    def stop(self) -> None:
+        """Wait for the image that is being decoded, and forget the others."""
+        self._waiting = None
+        self._pool.waitForDone()
+
+    def _on_finished(self, path: str, image: QImage) -> None:
+        self._is_busy = False
+        self.decoded.emit(path, image)
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            self.take(*waiting)
+
+
 def is_quick(frame: EnvironmentFrame) -> bool:
     """Whether a picture is decoded without a visible pause."""
     is_small = frame.width * frame.height <= QUICK_PIXELS

@@ -16,7 +16,7 @@ from mosaic_gui.views.curve_picker import CurvePicker
 from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.text import button, label, restyle
 
-FACTOR_WIDTH = 56
+FACTOR_WIDTH = 50
 """Pixels: room for `0.9995`."""
 _TICKS = 100
 

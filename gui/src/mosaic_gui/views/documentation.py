@@ -39,13 +39,13 @@ class Documentation(QTextBrowser):
         return None
 
     def show_markdown(self, title: str, text: str) -> None:
-        """Show a page."""
+        """Show a page; an empty title is none."""
         self._shown = (title, text)
         document = QTextDocument(self)
         document.setDefaultFont(ui_font(12))
         document.setDocumentMargin(12)
         document.setIndentWidth(14)
-        document.setMarkdown(f"### {title}\n\n{text}", _MARKDOWN)
+        document.setMarkdown(f"### {title}\n\n{text}" if title else text, _MARKDOWN)
         _space(document)
         before, self._page = self._page, document
         self.setDocument(document)

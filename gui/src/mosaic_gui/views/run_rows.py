@@ -157,7 +157,10 @@ class RunRows:
             if column == Column.STATE:
                 self._paint_badge(painter, rect, progress.badge)
             elif column == Column.RUN:
-                self._paint_title(painter, rect, head.title, model.about(head))
+                colours = {model.curve_colours.get(run.run_id) for run in runs}
+                colour = colours.pop() if len(colours) == 1 else None
+                place = self._paint_colour(painter, rect, colour)
+                self._paint_title(painter, place, head.title, model.about(head))
             elif column == Column.PROGRESS:
                 self._paint_bar(painter, rect, progress.text, progress.fraction, progress.badge[1])
             elif text := _common_text(runs, column, model):

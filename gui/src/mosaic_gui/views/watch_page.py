@@ -23,6 +23,7 @@ from mosaic_gui.viewmodels.beliefs import BeliefsModel
 from mosaic_gui.viewmodels.differences import DifferencesModel
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.viewmodels.media import MediaModel
 from mosaic_gui.viewmodels.rows import RowsModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.sync import SyncModel
@@ -42,6 +43,7 @@ from mosaic_gui.views.hardware_strip import HardwareStrip
 from mosaic_gui.views.legend import Legend
 from mosaic_gui.views.limits_popup import LimitsPopup
 from mosaic_gui.views.log_view import LogView
+from mosaic_gui.views.media_panel import MediaPanel
 from mosaic_gui.views.run_chooser import RunChooser
 from mosaic_gui.views.stage import StageView
 from mosaic_gui.views.start_stages import StartStages
@@ -73,6 +75,7 @@ class WatchPage(VisibilityFrame):
         hardware: HardwareModel,
         sync: SyncModel,
         differences: DifferencesModel,
+        media: MediaModel,
     ) -> None:
         super().__init__()
         self.setObjectName("page.watch")
@@ -102,6 +105,10 @@ class WatchPage(VisibilityFrame):
         self.differences = DifferencesPanel(differences)
         self.differences.setParent(self)  # it has no tab yet
         self.differences.hide()
+        self._media = media
+        self.media = MediaPanel(media)
+        self.media.setParent(self)  # it has no tab yet
+        self.media.hide()
         self.chooser = RunChooser(model)
         self._facts = QHBoxLayout()
         self._facts.addStretch(1)
@@ -410,11 +417,13 @@ class WatchPage(VisibilityFrame):
         self.charts.limits_wanted.connect(self._ask_limits)
         self._beliefs.offered_changed.connect(self._show_beliefs)
         self._differences.changed.connect(self._show_differences)
+        self._media.offered_changed.connect(self._show_media)
         self.chooser.chosen.connect(self.look_wanted)
         self.tabs.tabBarClicked.connect(self._on_tab_clicked)
         self._hardware.changed.connect(self._show_machine)
         self._show_beliefs()
         self._show_differences()
+        self._show_media()
         model.episodes.modelReset.connect(self._show_tabs)
         model.files.modelReset.connect(self._show_tabs)
         self._show_tabs()
@@ -434,6 +443,10 @@ class WatchPage(VisibilityFrame):
     def _show_differences(self) -> None:
         """Show the tab of differences while runs are compared."""
         self._offer_view(self.differences, tr("Differences"), self._differences.is_offered)
+
+    def _show_media(self) -> None:
+        """Show the tab of texts, histograms and images while the run has some."""
+        self._offer_view(self.media, tr("Media"), self._media.is_offered)
 
     def _offer_view(self, page: QWidget, title: str, is_offered: bool) -> None:
         at = self.views.indexOf(page)

@@ -182,6 +182,8 @@ class Client(StackConnection):
     metrics = sent(telemetry_calls.metrics)
     known_metrics = sent(telemetry_calls.known_metrics)
     metric_figures = sent(telemetry_calls.metric_figures)
+    media = sent(telemetry_calls.media)
+    media_values = sent(telemetry_calls.media_values)
     curve = sent(telemetry_calls.curve)
     episodes = sent(telemetry_calls.episodes)
     steps = sent(telemetry_calls.steps)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mosaic_contracts.groups import GroupPlan, GroupView
     from mosaic_contracts.machine import MachineHistory
     from mosaic_contracts.manifest import RunManifest
+    from mosaic_contracts.media import MediaName, MediaValues
     from mosaic_contracts.metric_figures import MetricColumns, MetricNames
     from mosaic_contracts.preflight import PreflightReport
     from mosaic_contracts.run_archives import ArchiveImport, FreedRun
@@ -419,6 +420,8 @@ METRIC_FIGURES: Operation[MetricColumns] = Operation(
     body="metric_figures.MetricFigureQuery",
     repeats=True,
 )
+MEDIA: Operation[list[MediaName]] = Operation("GET", f"{_RUN}/media", "media.MediaName", "list")
+MEDIA_VALUES: Operation[MediaValues] = Operation("GET", f"{_RUN}/media/values", "media.MediaValues")
 CURVE: Operation[Curve] = Operation("GET", f"{_RUN}/curve", "runs.Curve")
 CURVES: Operation[CurveSet] = Operation("GET", f"{_RUN}/curves", "curve_set.CurveSet", "msgpack")
 EPISODES: Operation[EpisodePage] = Operation("GET", f"{_RUN}/episodes", "runs.EpisodePage")

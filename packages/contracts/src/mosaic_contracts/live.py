@@ -28,7 +28,8 @@ TOKEN_SUBPROTOCOL_PREFIX = "mosaic.token."
 TICK_S = 0.05
 
 ALL_EXTRAS = "*.*"
-"""Event type that matches every namespaced event (`bdi.intention`, ...)."""
+"""Event type that matches every namespaced event (`bdi.intention`, ...) except `media.text`, `media.histogram` and
+`media.image`: a run may have megabytes of these. `GET /runs/{run_id}/media` finds them, and they can be named."""
 DEFAULT_TYPES = (
     "config",
     "episode",
@@ -50,7 +51,8 @@ class Subscribe(UserModel):
     cursor: str | None = None
     """Where to go on (see `mosaic_contracts.cursor`); None: only what happens from now; `""`: from the start."""
     types: list[str] | None = None
-    """Event types; None: all but step and episode_start; `["*"]`: everything; `"*.*"` among them: all extras."""
+    """Event types; None: all but step and episode_start; `["*"]`: everything; `"*.*"` among them: all extras
+    but `media.*`."""
 
 
 class Unsubscribe(UserModel):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from mosaic_contracts.live import ALL_EXTRAS
+from mosaic_contracts.media_words import MEDIA_FAMILY
 from mosaic_contracts.wire import TYPE_OF, Extra, Record, event_type, kind_of
 
 _CLASS_OF = {name: record for record, name in TYPE_OF.items()}
@@ -38,6 +39,21 @@ class WantedTypes:
         if classes is None:
             return records
         picked = [record for record in records if type(record) in classes]
-        if Extra in classes and ALL_EXTRAS not in self._types:
-            picked = [record for record in picked if event_type(record) in self._types]
+        if Extra in classes:
+            picked = [record for record in picked if self.has(event_type(record))]
         return picked
+
+    def has(self, name: str) -> bool:
+        """Say whether events of a type are wanted.
+
+        Args:
+            name: type of an event.
+
+        Returns:
+            Whether it is named, or is one of all namespaced types.
+        """
+        if self._classes is None or name in self._types:
+            return True
+        if ALL_EXTRAS not in self._types or name in _CLASS_OF:
+            return False
+        return not name.startswith(MEDIA_FAMILY)

@@ -8,6 +8,7 @@ import msgspec
 
 from mosaic_contracts.evaluations import EVALUATION_RESULT
 from mosaic_contracts.manifest_words import RUN_FILES
+from mosaic_contracts.media_words import MEDIA_FAMILY, MEDIA_KINDS
 from mosaic_contracts.storage_words import FILE_RESTORED
 from mosaic_contracts.tracking_words import TRACKING_RUN
 from mosaic_contracts.wire import (
@@ -90,6 +91,18 @@ class Evaluation(NamedTuple):
     data: dict[str, Any]
 
 
+class StoredMedia(NamedTuple):
+    """A text, a histogram, or the description of an image."""
+
+    seq: int
+    t_us: int
+    kind: str
+    name: str
+    step: int | None
+    value: bytes
+    """msgpack of the event's data without name and step."""
+
+
 class FolderReport(NamedTuple):
     """What a run's folder had after its end: data of a `FileReport`."""
 
@@ -118,6 +131,7 @@ class BatchSummary(NamedTuple):
     """Seq and data of events that name the run at a tracker."""
     restored: list[tuple[int, str]]
     """Seq and path of files that the scheduler brought back."""
+    media: list[StoredMedia]
 
 
 def summarize(batch: Batch, records: list[Record]) -> BatchSummary:
@@ -152,6 +166,7 @@ def summarize(batch: Batch, records: list[Record]) -> BatchSummary:
         summary.reports,
         summary.tracked,
         summary.restored,
+        summary.media,
     )
 
 
@@ -197,6 +212,7 @@ class _Summarizer:
         self.reports: list[FolderReport] = []
         self.tracked: list[tuple[int, dict[str, Any]]] = []
         self.restored: list[tuple[int, str]] = []
+        self.media: list[StoredMedia] = []
 
     def add(self, record: Record) -> None:
         self.kinds |= _BIT_OF[type(record)]
@@ -232,6 +248,9 @@ class _Summarizer:
                     self.restored.append((record.seq + self._later, path))
             case Extra() if record.type == TRACKING_RUN:
                 self.tracked.append((record.seq, record.data))
+            case Extra() if record.type.startswith(MEDIA_FAMILY) and not self._is_supervisor:
+                found = read_media_event(record, t_us)
+                self.media += [] if found is None else [found]
             case _:
                 pass
 
@@ -277,6 +296,21 @@ def read_evaluation(record: Extra, t_us: int) -> Evaluation | None:
         return None
     _check_range(t_us)
     return Evaluation(record.seq, t_us, digest, finite(record.data.get("mean")), record.data)
+
+
+def read_media_event(record: Extra, t_us: int) -> StoredMedia | None:
+    """Read a text, histogram or image; None: it is none that this store knows. The event itself is kept."""
+    kind = record.type.removeprefix(MEDIA_FAMILY)
+    name, step = record.data.get("name"), record.data.get("step")
+    if kind not in MEDIA_KINDS or not isinstance(name, str) or not name:
+        return None
+    if step is not None:
+        if not isinstance(step, int) or isinstance(step, bool):
+            return None
+        _check_range(step)
+    _check_range(t_us)
+    value = {key: one for key, one in record.data.items() if key not in ("name", "step")}
+    return StoredMedia(record.seq, t_us, kind, name, step, msgspec.msgpack.encode(value))
 
 
 def finite(value: object) -> float | None:

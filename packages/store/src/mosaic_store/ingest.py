@@ -9,6 +9,7 @@ from mosaic_store.batch import StoredBatch, cut_batch
 from mosaic_store.batch_summary import BatchSummary, EpisodeSpan, Points
 from mosaic_store.coverage import Coverage
 from mosaic_store.files import add_files
+from mosaic_store.media import add_media
 from mosaic_store.run_row import RunRow
 from mosaic_store.series import append_points
 
@@ -153,6 +154,7 @@ class Ingest:
         self._collect_episodes(run.id, batch.attempt, summary.episodes)
         self._collect_points(source, summary.points)
         self._add_files(run.id, batch.attempt, summary)
+        add_media(self._db, run.id, batch.attempt, summary.media)
 
     def _collect_episodes(
         self, run: int, attempt: int, spans: dict[tuple[int, int], EpisodeSpan]

@@ -33,6 +33,7 @@ _REST = (
     "DELETE FROM file_report WHERE run=?",
     "DELETE FROM tracked WHERE run=?",
     "DELETE FROM evaluation WHERE run=?",
+    "DELETE FROM media WHERE run=?",
     "DELETE FROM quarantine WHERE run=?",
     "DELETE FROM played WHERE run=?",
     "DELETE FROM thinning WHERE run=?",

@@ -13,6 +13,7 @@ from mosaic_contracts.alert_evaluation import EpisodeExtent
 from mosaic_contracts.builtin_values import event_to_builtin
 from mosaic_contracts.cursor import format_cursor, parse_cursor
 from mosaic_contracts.curve_set import CurveSet
+from mosaic_contracts.media import MediaName, MediaValues
 from mosaic_contracts.replays import EpisodeEvents
 from mosaic_contracts.run_search import MetricFigures
 from mosaic_contracts.runs import (
@@ -56,6 +57,7 @@ from mosaic_store.episode_page import (
 from mosaic_store.event_page import MAX_PAGE_EVENTS, read_page
 from mosaic_store.manifest import KnownFiles, read_known_files
 from mosaic_store.marks import read_marks
+from mosaic_store.media import read_media_names, read_media_values
 from mosaic_store.metric_figures import MetricFigureReader
 from mosaic_store.new_points import NewPoints, read_new_points
 from mosaic_store.pool import ReadPool
@@ -280,6 +282,16 @@ class Reader:
         """Figures of a metric by run; runs without it are left out. `only_last`: the newest value is enough."""
         with self._pool.lend() as db:
             return self._figures.read(db, name, run_ids, only_last=only_last)
+
+    def media_names(self, run_id: str) -> list[MediaName]:
+        """Names of the texts, histograms and images of a run."""
+        with self._pool.lend() as db:
+            return read_media_names(db, run_id)
+
+    def media_values(self, run_id: str, kind: str, name: str, most: int) -> MediaValues:
+        """Values of one name: all, or `most` that are spread evenly, with the first and the newest."""
+        with self._pool.lend() as db:
+            return read_media_values(db, run_id, kind, name, most)
 
     def curve(
         self,

@@ -235,7 +235,24 @@ CREATE TABLE thinning (
 `episode.steps` what is stored. A thinned block keeps the columns of its whole range (seq0, n, t_max_us); without a
 record left, its `kinds` is 0 and its `body` is empty."""
 
-MIGRATIONS: tuple[str, ...] = (_V1, _V2, _V3, _V4, _V5, _V6)
+_V7 = """
+CREATE TABLE media (
+    id INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL,
+    kind TEXT NOT NULL,            -- text, histogram or image
+    name TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    step INTEGER,
+    t_us INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,        -- of the value
+    value BLOB NOT NULL            -- msgpack of the event's data without name and step
+);
+CREATE UNIQUE INDEX media_value ON media (run, kind, name, attempt, seq, step, bytes);
+"""
+"""Texts, histograms and descriptions of images, so that the values of one name are found without reading blocks."""
+
+MIGRATIONS: tuple[str, ...] = (_V1, _V2, _V3, _V4, _V5, _V6, _V7)
 """Step i brings a store from version i to i + 1. Published steps never change."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -56,6 +56,7 @@ from mosaic_workerkit.errors import (
     RunFolderInvalid,
 )
 from mosaic_workerkit.masking import SecretMask, read_secrets
+from mosaic_workerkit.media import DEFAULT_BINS, MediaRecorder, bins_of, png_of
 from mosaic_workerkit.outbox import OutboxWriter, outbox_dir
 from mosaic_workerkit.own_files import SETTLE_S
 from mosaic_workerkit.plain import act_value, is_array, loaded_type, plain_hook
@@ -116,6 +117,7 @@ class Telemetry:
         self._notes: dict[str, str] = {}
         self._kept_notes: dict[str, str] = {}
         self._deleted_since: float | None = None
+        self._media: MediaRecorder | None = None
         self.ended: str | None = None
         """Phase of the terminal lifecycle once it is written."""
         self._may_step = False
@@ -483,6 +485,87 @@ class Telemetry:
             raise ContractViolation(f"{THINNED} is MOSAIC's own: use count_lost_steps(count)")
         self._fact(Extra(self.next_seq, self._dt(), type, dict(data)))
 
+    def text(self, name: str, step: int | None, text: str) -> None:
+        """Record a text of a step, for example a sampled sentence or a table in Markdown.
+
+        A text above 65,536 characters is cut. A run note says what was cut or left out.
+
+        Args:
+            name: name of the series, as a metric has one.
+            step: environment step; None: without one.
+            text: the text.
+        """
+        self._ready("text")
+        self._media_recorder().text(str(name), _step(step), str(text))
+
+    def histogram(
+        self,
+        name: str,
+        step: int | None,
+        values: Any = None,
+        *,
+        bins: int = DEFAULT_BINS,
+        edges: Sequence[float] | None = None,
+        counts: Sequence[float] | None = None,
+    ) -> None:
+        """Record the distribution of values at a step, for example of weights or actions.
+
+        Args:
+            name: name of the series, as a metric has one.
+            step: environment step; None: without one.
+            values: array or tensor of any shape, or an iterable of numbers. Values that are not finite are left out.
+            bins: number of bins of equal width for `values`, at most 512.
+            edges: edges of the bins, ascending, instead of `values`.
+            counts: count of each bin, one fewer than `edges`.
+
+        Raises:
+            ContractViolation: there is no finite value, or edges and counts are no histogram.
+        """
+        self._ready("histogram")
+        if edges is None or counts is None:
+            edges, counts = bins_of(values, bins)
+        self._media_recorder().histogram(str(name), _step(step), edges, counts)
+
+    def image(self, name: str, step: int | None, image: Any, caption: str = "") -> None:
+        """Record an image of a step. Its file is written into `media/` of the run's folder.
+
+        An image above 4 MiB or 4096 x 4096 pixels is left out. A run note says so.
+
+        Args:
+            name: name of the series, as a metric has one.
+            step: environment step; None: without one.
+            image: content of a PNG, JPEG, GIF or WebP file, or an array or tensor of shape `(height, width)` or
+                `(height, width, channels)` with 1 to 4 channels: uint8, bool, or floats from 0 to 1.
+            caption: words below the image.
+
+        Raises:
+            ContractViolation: it is no image.
+            OSError: the disk refused the file.
+        """
+        self._ready("image")
+        file = image if isinstance(image, bytes) else png_of(image)
+        self._media_recorder().image(str(name), _step(step), file, caption)
+
+    def left_out(self, why: str) -> None:
+        """Report with the run that a text, histogram or image was left out.
+
+        Args:
+            why: what was left out, and what to do about it.
+        """
+        self._ready("left_out")
+        self._media_recorder().leave_out(why)
+
+    def _media_recorder(self) -> MediaRecorder:
+        if self._media is None:
+            self._media = MediaRecorder(self.run_dir, self.extra, self._note_once)
+        return self._media
+
+    def _note_once(self, name: str, words: str) -> None:
+        """Keep a note; the first one of its name stays, for thousands may follow."""
+        if name not in self._kept_notes:
+            self.note(name, words, kept=True)
+            self.log("warning", words)
+
     def checkpoint(
         self, path: str | Path, step: int, reason: str, data: Mapping[str, Any] | None = None
     ) -> None:
@@ -765,6 +848,15 @@ class Telemetry:
         if self._mask is not None:
             entry = self._mask.in_value(entry)
         add_to_manifest(self.run_dir, entry)
+
+
+def _step(step: int | None) -> int | None:
+    """A step as a plain number that the store can hold."""
+    if step is None:
+        return None
+    at = int(step)
+    _check_range(at)
+    return at
 
 
 def _check_range(*values: int) -> None:

@@ -1,5 +1,7 @@
 """Makes a run's events of what was heard in a script."""
 
+import zlib
+from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,18 +13,35 @@ from mosaic_worker_script.lines import (
     EndLine,
     EnvironmentLine,
     FileLine,
+    HistogramLine,
+    ImageLine,
+    LeftOutLine,
     LibraryLine,
     ProcessLine,
     SpoolLine,
     StartLine,
     StepsLine,
+    TextLine,
     ValueLine,
     read_line,
 )
 from mosaic_worker_script.source import RecordedCode
+from mosaic_workerkit.errors import ContractViolation
+from mosaic_workerkit.media import encode_png
 from mosaic_workerkit.pipe.translation import Translator
 from mosaic_workerkit.spaces import encode_value
 from mosaic_workerkit.telemetry import Telemetry
+
+_REFUSED = (
+    LookupError,
+    TypeError,
+    ValueError,
+    OverflowError,
+    OSError,
+    ContractViolation,
+    zlib.error,
+)
+"""What a line raises that cannot be recorded as it is."""
 
 
 class Hearing:
@@ -71,6 +90,10 @@ class Hearing:
             StepsLine: self._count,
             ValueLine: self._value,
             FileLine: self._file,
+            TextLine: self._text,
+            HistogramLine: self._histogram,
+            ImageLine: self._image,
+            LeftOutLine: self._left_out,
         }
 
     def take(self, process: str, lines: list[bytes]) -> None:
@@ -92,7 +115,7 @@ class Hearing:
     def _record(self, process: str, heard: SpoolLine, line: bytes) -> None:
         try:
             self._handlers[type(heard)](process, heard)
-        except (LookupError, TypeError, ValueError, OverflowError, OSError) as error:
+        except _REFUSED as error:
             self._translator.refuse("event_invalid", str(error), line)
 
     def _process(self, process: str, line: ProcessLine) -> None:
@@ -176,6 +199,23 @@ class Hearing:
         self._begin()
         self._files.take(Path(line.path), self.global_step, line.kind)
 
+    def _text(self, _process: str, line: TextLine) -> None:
+        self._begin()
+        self._telemetry.text(line.name, line.step, line.text)
+
+    def _histogram(self, _process: str, line: HistogramLine) -> None:
+        self._begin()
+        self._telemetry.histogram(line.name, line.step, edges=line.edges, counts=line.counts)
+
+    def _image(self, _process: str, line: ImageLine) -> None:
+        self._begin()
+        file = b64decode(line.file) if line.file else _png(line)
+        self._telemetry.image(line.name, line.step, file, line.caption)
+
+    def _left_out(self, _process: str, line: LeftOutLine) -> None:
+        self._begin()
+        self._telemetry.left_out(line.message)
+
     def _begin(self) -> None:
         self.has_events = True
         self._translator.begin()
@@ -183,3 +223,11 @@ class Hearing:
     def _encoded(self, env: int, which: str, value: Any) -> Any:
         space = self._spaces.get(env, {}).get(which)
         return value if space is None or space["kind"] == "other" else encode_value(space, value)
+
+
+def _png(line: ImageLine) -> bytes:
+    """The pixels of a line as a file."""
+    size = line.width * line.height * line.channels
+    unpacker = zlib.decompressobj()
+    pixels = unpacker.decompress(b64decode(line.pixels), size + 1)  # no more than it says it has
+    return encode_png(line.width, line.height, line.channels, pixels)

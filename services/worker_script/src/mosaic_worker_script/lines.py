@@ -10,6 +10,7 @@ _Count = Annotated[int, msgspec.Meta(ge=0, lt=INTEGER_LIMIT)]
 _StepNumber = Annotated[int, msgspec.Meta(ge=1, lt=INTEGER_LIMIT)]
 _Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
 _Flags = Annotated[int, msgspec.Meta(ge=0, le=3)]
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
 
 
@@ -107,6 +108,44 @@ class FileLine(_Line, tag="file"):
     steps: _Count = 0
 
 
+class TextLine(_Line, tag="text"):
+    """A text of a step."""
+
+    name: _Name
+    text: str
+    step: _Count | None = None
+    characters: _Count = 0
+    """Length of the text before it was cut."""
+
+
+class HistogramLine(_Line, tag="histogram"):
+    """Counts of values in bins."""
+
+    name: _Name
+    edges: list[float]
+    counts: list[float]
+    step: _Count | None = None
+
+
+class ImageLine(_Line, tag="image"):
+    """An image: the bytes of its file, or its pixels, row by row, packed by zlib. Both are in Base64."""
+
+    name: _Name
+    step: _Count | None = None
+    file: str = ""
+    pixels: str = ""
+    width: _Count = 0
+    height: _Count = 0
+    channels: Annotated[int, msgspec.Meta(ge=0, le=4)] = 0
+    caption: str = ""
+
+
+class LeftOutLine(_Line, tag="left_out"):
+    """A text, histogram or image was too large to be sent."""
+
+    message: _Text
+
+
 SpoolLine = (
     ProcessLine
     | LibraryLine
@@ -118,6 +157,10 @@ SpoolLine = (
     | StepsLine
     | ValueLine
     | FileLine
+    | TextLine
+    | HistogramLine
+    | ImageLine
+    | LeftOutLine
 )
 _decode: msgspec.json.Decoder[SpoolLine] = msgspec.json.Decoder(SpoolLine)
 

@@ -9,6 +9,7 @@ from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import Call, body_of, query_of, typed
 from mosaic_contracts import http_api
 from mosaic_contracts.manifest import RunManifest
+from mosaic_contracts.media import MediaKind, MediaName, MediaValues
 from mosaic_contracts.metric_figures import MetricColumns, MetricFigureQuery, MetricNames
 from mosaic_contracts.runs import ArtifactRow, Curve, EpisodePage, EventPage, MetricName
 from mosaic_contracts.stored import BatchPage, decode_page
@@ -96,6 +97,43 @@ def curve(
     """
     query = query_of(name=name, buckets=buckets, from_step=from_step, to_step=to_step, last=last)
     return typed(http_api.CURVE, run_id, query=query)
+
+
+def media(run_id: str) -> Call[list[MediaName]]:
+    """List the names of a run's texts, histograms and images.
+
+    Args:
+        run_id: id of the run.
+
+    Returns:
+        Kind, name, number of values, lowest and highest step.
+
+    Raises:
+        RunUnknown: there is no such run.
+    """
+    return typed(http_api.MEDIA, run_id)
+
+
+def media_values(
+    run_id: str, kind: MediaKind, name: str, *, most: int | None = None
+) -> Call[MediaValues]:
+    """Fetch the texts, histograms or images of one name.
+
+    Args:
+        run_id: id of the run.
+        kind: `text`, `histogram` or `image`.
+        name: their name.
+        most: maximum number of values, up to 1,000; None: 200. Where there are more, these are spread evenly, with
+            the first and the newest.
+
+    Returns:
+        The values in the order in which they were recorded. The `path` of an image is one for `artifact`.
+
+    Raises:
+        RunUnknown: there is no such run.
+    """
+    query = query_of(kind=kind, name=name, most=most)
+    return typed(http_api.MEDIA_VALUES, run_id, query=query)
 
 
 def episodes(

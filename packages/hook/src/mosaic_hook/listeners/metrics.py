@@ -1,14 +1,15 @@
-"""Metrics that a script gives to TensorBoard, W&B, mlflow or Stable-Baselines3."""
+"""What a script gives to TensorBoard, W&B, mlflow or Stable-Baselines3: metrics, texts, histograms and images."""
 
 from __future__ import annotations
 
 from typing import Any, Mapping
 
+from mosaic_hook.listeners.media import MediaReporter, listen_to_writer_media
 from mosaic_hook.reporter import Reporter
 
 
 def listen_to_summary_writer(reporter: Reporter, module: Any) -> None:
-    """Hear `SummaryWriter.add_scalar` and `add_scalars` of PyTorch and of tensorboardX."""
+    """Hear what `SummaryWriter` of PyTorch and of tensorboardX is given: scalars, texts, histograms and images."""
     library = module.__name__.rpartition(".")[0]
     writer = module.SummaryWriter
 
@@ -39,11 +40,12 @@ def listen_to_summary_writer(reporter: Reporter, module: Any) -> None:
 
     reporter.replace(writer, "add_scalar", library, after=scalar)
     reporter.replace(writer, "add_scalars", library, after=scalars)
+    listen_to_writer_media(reporter, library, writer)
 
 
 def listen_to_wandb(reporter: Reporter, module: Any) -> None:
     """Hear `wandb.log` and `run.log`, with or without an account."""
-    counts = {"steps": 0}
+    counts, media = {"steps": 0}, MediaReporter(reporter)
 
     def log(
         _result: Any, _self: Any, data: Mapping[str, Any], step: Any = None, *_: Any, **__: Any
@@ -51,7 +53,7 @@ def listen_to_wandb(reporter: Reporter, module: Any) -> None:
         reporter.heard("wandb")
         at = counts["steps"] if step is None else step
         counts["steps"] = int(at) + 1
-        _report_all(reporter, data, at)
+        _report_all(reporter, data, at, media=media)
 
     reporter.replace(module.Run, "log", "wandb", after=log)
 
@@ -75,18 +77,30 @@ def listen_to_mlflow(reporter: Reporter, module: Any) -> None:
 
 def listen_to_sb3_logger(reporter: Reporter, module: Any) -> None:
     """Hear what Stable-Baselines3's logger dumps, whichever outputs the script gave it."""
+    media = MediaReporter(reporter)
 
     def dump(logger: Any, step: int = 0, *_: Any) -> None:
         reporter.heard("stable_baselines3")
         for name, value in dict(logger.name_to_value).items():
-            reporter.metric(name, value, step)
+            if isinstance(value, module.Image):
+                media.pixels(name, value.image, step, value.dataformats)
+            elif getattr(value, "ndim", 0):
+                media.histogram(name, value, step)
+            else:
+                reporter.metric(name, value, step)
 
     reporter.replace(module.Logger, "dump", "stable_baselines3", before=dump)
 
 
-def _report_all(reporter: Reporter, data: Mapping[str, Any], step: Any, prefix: str = "") -> None:
+def _report_all(
+    reporter: Reporter,
+    data: Mapping[str, Any],
+    step: Any,
+    prefix: str = "",
+    media: MediaReporter | None = None,
+) -> None:
     for name, value in data.items():
         if isinstance(value, dict):
-            _report_all(reporter, value, step, f"{prefix}{name}/")
-        else:
+            _report_all(reporter, value, step, f"{prefix}{name}/", media)
+        elif media is None or not media.of_wandb(prefix + str(name), value, step):
             reporter.metric(prefix + str(name), value, step)

@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 from starlette.responses import Response
 
 from mosaic_contracts.curve_set import MAX_CURVES
+from mosaic_contracts.media import MAX_MEDIA_VALUES, MediaKind, MediaName, MediaValues
+from mosaic_contracts.media_words import MAX_MEDIA_NAME
 from mosaic_contracts.metric_figures import MetricColumns, MetricFigureQuery, MetricNames
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.runs import Curve, EpisodePage, EventPage, MetricName
@@ -49,6 +51,15 @@ class CurvesQuery(UserModel):
     buckets: Annotated[int, Field(ge=1, le=10_000)] = 500
     from_step: Step | None = None
     to_step: Step | None = None
+
+
+class MediaQuery(UserModel):
+    """Query of the texts, histograms or images of one name."""
+
+    kind: MediaKind
+    name: Annotated[str, Field(min_length=1, max_length=MAX_MEDIA_NAME)]
+    most: Annotated[int, Field(ge=1, le=MAX_MEDIA_VALUES)] = 200
+    """Maximum number of values; of more, those are spread evenly, with the first and the newest."""
 
 
 class EpisodeQuery(UserModel):
@@ -135,6 +146,24 @@ async def get_curves(
         steps=(query.from_step, query.to_step),
     )
     return Response(msgspec.msgpack.encode(found.model_dump()), media_type=MSGPACK)
+
+
+@router.get("/runs/{run_id}/media", response_model=list[MediaName])
+async def list_media(services: ServicesDep, run_id: KnownRun) -> Response:
+    """Names of a run's texts, histograms and images."""
+    return json_reply(await services.history.read(lambda r: r.media_names(run_id), []))
+
+
+@router.get("/runs/{run_id}/media/values", response_model=MediaValues)
+async def get_media(
+    services: ServicesDep, run_id: KnownRun, query: Annotated[MediaQuery, Query()]
+) -> Response:
+    """Texts, histograms or images of one name, by step. The file of an image is an artifact of the run."""
+    absent = MediaValues(kind=query.kind, name=query.name, count=0)
+    found = await services.history.read(
+        lambda r: r.media_values(run_id, query.kind, query.name, query.most), absent
+    )
+    return json_reply(found)
 
 
 @router.get("/runs/{run_id}/episodes", response_model=EpisodePage)

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import msgspec
 
 from mosaic_contracts.live import ALL_EXTRAS, SUBPROTOCOL_JSON, SUBPROTOCOL_MSGPACK
+from mosaic_contracts.media_words import MEDIA_FAMILY
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.wire import TYPE_OF, Metric, Step, event_type, to_event
 from mosaic_gateway.live.columns import (
@@ -45,7 +46,8 @@ class TypeSelection:
     def __contains__(self, name: str) -> bool:
         if self.types is None or name in self.types:
             return True
-        return ALL_EXTRAS in self.types and name not in _OWN_TYPES
+        is_extra = name not in _OWN_TYPES and not name.startswith(MEDIA_FAMILY)
+        return is_extra and ALL_EXTRAS in self.types
 
     @property
     def names(self) -> list[str] | None:

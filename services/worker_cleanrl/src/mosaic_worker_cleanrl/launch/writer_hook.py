@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePath
 from typing import Any
 
+import numpy as np
 from torch.utils.tensorboard import SummaryWriter
 
 from mosaic_worker_cleanrl.launch.patch import replaced
@@ -72,18 +73,76 @@ def writer_hooks(session: ScriptSession, folder: Path | None) -> Iterator[None]:
             writer: SummaryWriter, tag: str, text_string: str, *args: Any, **kwargs: Any
         ) -> None:
             session.telemetry.log("info", f"Text {tag}", {"tag": tag, "text": text_string})
+            step = args[0] if args else kwargs.get("global_step")
+            session.telemetry.text(tag, step, text_string)
             if folder is not None:
                 original(writer, tag, text_string, *args, **kwargs)
 
         return add_text
 
+    def wrap_histogram(original: _Function) -> _Function:
+        def add_histogram(
+            writer: SummaryWriter,
+            tag: str,
+            values: Any,
+            global_step: int | None = None,
+            *args: Any,
+            **kwargs: Any,
+        ) -> None:
+            if has_finite(values):
+                session.telemetry.histogram(tag, global_step, values)
+            if folder is not None:
+                original(writer, tag, values, global_step, *args, **kwargs)
+
+        return add_histogram
+
+    def wrap_image(original: _Function) -> _Function:
+        def add_image(
+            writer: SummaryWriter,
+            tag: str,
+            img_tensor: Any,
+            global_step: int | None = None,
+            walltime: float | None = None,
+            dataformats: str = "CHW",
+        ) -> None:
+            pixels = pixels_of(img_tensor, dataformats)
+            if pixels is not None:
+                session.telemetry.image(tag, global_step, pixels)
+            if folder is not None:
+                original(writer, tag, img_tensor, global_step, walltime, dataformats)
+
+        return add_image
+
     with ExitStack() as stack:
         stack.enter_context(replaced(SummaryWriter, "__init__", wrap_init))
         stack.enter_context(replaced(SummaryWriter, "add_scalar", wrap_scalar))
         stack.enter_context(replaced(SummaryWriter, "add_text", wrap_text))
+        stack.enter_context(replaced(SummaryWriter, "add_histogram", wrap_histogram))
+        stack.enter_context(replaced(SummaryWriter, "add_image", wrap_image))
         if folder is None:
             stack.enter_context(replaced(SummaryWriter, "_get_file_writer", _without_file))
         yield
+
+
+def has_finite(values: Any) -> bool:
+    """Whether there is a number to count: an empty or broken layer is no reason to end a training."""
+    array = np.asarray(values.detach().cpu()) if hasattr(values, "detach") else np.asarray(values)
+    return array.dtype.kind in "biuf" and bool(np.isfinite(array).any())
+
+
+def pixels_of(image: Any, layout: str) -> "np.ndarray[Any, Any] | None":
+    """Pixels of an image with the channels last; None where it is none.
+
+    Args:
+        image: array or tensor.
+        layout: meaning of its axes, as TensorBoard names it: `CHW`, `HWC` or `HW`.
+    """
+    array = np.asarray(image.detach().cpu()) if hasattr(image, "detach") else np.asarray(image)
+    axes = layout.upper()
+    if sorted(axes) not in (sorted("CHW"), sorted("HW")) or array.ndim != len(axes):
+        return None
+    array = array.transpose([axes.index(axis) for axis in "HWC" if axis in axes])
+    return None if 0 in array.shape or (array.ndim == 3 and array.shape[2] > 4) else array
 
 
 def _without_file(_original: _Function) -> _Function:
