@@ -18,7 +18,7 @@ from mosaic_gui.plots.chart_menu import ChartMenu
 from mosaic_gui.plots.curve_layer import CurveLayer
 from mosaic_gui.plots.curve_pens import SMOOTH_WIDTH, series_colour
 from mosaic_gui.plots.export import Y_MARGIN, export_chart
-from mosaic_gui.plots.marks import ABOVE_CURVES, GapMarks, LonePoints
+from mosaic_gui.plots.marks import ABOVE_CURVES, AlertMarks, GapMarks, LonePoints
 from mosaic_gui.plots.readout import Readout
 from mosaic_gui.plots.zoom_box import ZoomBox
 from mosaic_gui.state import wording
@@ -34,6 +34,8 @@ BEYOND = 0.25
 """Share of the visible stretch that is drawn on either side of it, for an axis that is moved."""
 GRID = 0.6
 """Opacity of the lines across a chart, in the colour of other lines."""
+ALERT_REACH_PX = 8
+"""Distance of the pointer from the mark of an alert within which its words are shown."""
 BENEATH = -1000
 """Z value of the axes, below the curves, because their grid is opaque."""
 WIDE_UP_TO_PX = 8_000.0
@@ -163,6 +165,7 @@ class Chart(QFrame):
         self._item.setYRange(floor, top, padding=0)
         self._gaps.show(drawn, floor + 0.03 * (top - floor))
         self._dots.show_points(drawn)
+        self.alerts.show(self._model.alert_marks(self.name), floor, top)
         self._say_last(drawn)
 
     def _fit(self) -> None:
@@ -202,6 +205,7 @@ class Chart(QFrame):
         self._layer = CurveLayer(self._item)
         self._gaps = GapMarks(self._item)
         self._dots = LonePoints(self._item)
+        self.alerts = AlertMarks(self._item)
         self.readout = Readout(self._plot)
         self._body.addWidget(self._plot, 1)
         self._plot.show()
@@ -248,6 +252,7 @@ class Chart(QFrame):
             axis.setTextPen(pg.mkPen(tokens.muted))
         self._cross.setPen(pg.mkPen(tokens.edge, width=1))
         self._gaps.recolour()
+        self.alerts.recolour()
 
     def _colour_again(self) -> None:
         if self._is_made:
@@ -294,7 +299,19 @@ class Chart(QFrame):
         self._model.view.move_cross(found[0].x)
         pointer = self._plot.mapFromScene(place)
         words = _place_text(self._model.axis, found[0].x, is_sample=self._model.is_sample)
-        self.readout.show_readings(words, found, pointer)
+        self.readout.show_readings(words, found, pointer, self._alert_words(x))
+
+    def _alert_words(self, x: float) -> list[str]:
+        """What the alerts at the pointer say, each with the name of its run where there are several."""
+        low, high = self._item.viewRange()[0]
+        reach = ALERT_REACH_PX * (high - low) / max(1.0, self._box.width())
+        near = self.alerts.near(x, reach)
+        several = len(self._model.ordered_ids) > 1
+        return [
+            tr("Alert {rule}: {message}", rule=one.mark.rule, message=one.mark.message)
+            + (f" · {self._model.label(one.run_id)}" if several else "")
+            for one in near
+        ]
 
     def _on_left(self) -> None:
         self._model.view.move_cross(None)

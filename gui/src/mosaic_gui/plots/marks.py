@@ -9,6 +9,7 @@ from PyQt6.QtCore import QRectF, Qt
 from PyQt6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from mosaic_gui.plots.curve_pens import line_colour, raw_colour
+from mosaic_gui.state.alert_marks import PlacedMark
 from mosaic_gui.state.chart_line import ChartLine, Floats, spread_marks
 from mosaic_gui.theme.apply import current
 from mosaic_gui.viewmodels.curves import Drawn
@@ -19,6 +20,9 @@ MOST_LARGE = 60
 MOST = 4_000
 """Dots of one line; more take longer to draw than a frame has."""
 ABOVE_CURVES = 3
+ALERT_PX = 10
+ALERT_BELOW_TOP = 0.03
+"""Share of the height between the top and the triangle of an alert."""
 
 
 class Dots(NamedTuple):
@@ -88,6 +92,48 @@ def _lines(drawn: Sequence[Drawn]) -> Iterator[tuple[ChartLine, QColor]]:
     for one in drawn:
         if one.smooth is not None:
             yield one.smooth, line_colour(one)
+
+
+class AlertMarks:
+    """A line across the chart with a triangle on top for each alert; made with the first one."""
+
+    def __init__(self, plot: pg.PlotItem) -> None:
+        self._plot = plot
+        self._lines: pg.PlotCurveItem | None = None
+        self._tips: pg.ScatterPlotItem | None = None
+        self.marks: list[PlacedMark] = []
+
+    def show(self, marks: Sequence[PlacedMark], floor: float, top: float) -> None:
+        """Mark alerts between the ends of the vertical axis."""
+        self.marks = list(marks)
+        if not marks and self._lines is None:
+            return
+        lines, tips = self._items()
+        x = np.array([mark.x for mark in marks], dtype=np.float64)
+        lines.setData(np.repeat(x, 2), np.tile([floor, top], len(x)), connect="pairs")
+        tips.setData(x, np.full(len(x), top - ALERT_BELOW_TOP * (top - floor)))
+
+    def near(self, x: float, reach: float) -> list[PlacedMark]:
+        """Marks that are no further away."""
+        return [mark for mark in self.marks if abs(mark.x - x) <= reach]
+
+    def recolour(self) -> None:
+        """Take the colours of the theme that is applied."""
+        if self._lines is not None and self._tips is not None:
+            warn = current().warn
+            self._lines.setPen(pg.mkPen(warn, width=1, style=Qt.PenStyle.DashLine))
+            self._tips.setPen(pg.mkPen(warn))
+            self._tips.setBrush(pg.mkBrush(warn))
+
+    def _items(self) -> tuple[pg.PlotCurveItem, pg.ScatterPlotItem]:
+        if self._lines is None or self._tips is None:
+            self._lines = pg.PlotCurveItem()
+            self._tips = pg.ScatterPlotItem(symbol="t", size=ALERT_PX, pxMode=True)
+            for item in (self._lines, self._tips):
+                item.setZValue(ABOVE_CURVES)
+                self._plot.addItem(item, ignoreBounds=True)
+            self.recolour()
+        return self._lines, self._tips
 
 
 class GapMarks:

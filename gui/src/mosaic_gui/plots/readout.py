@@ -12,7 +12,7 @@ from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.current import current, on_theme
 from mosaic_gui.viewmodels.curves import Reading
 
-MOST_ROWS = 12
+MOST_ROWS, MOST_ALERTS = 12, 4
 _AWAY = 14
 """Pixels between pointer and table."""
 
@@ -25,7 +25,7 @@ class Readout(QLabel):
         self.setObjectName("readout")
         self.setTextFormat(Qt.TextFormat.RichText)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._said: tuple[str, Sequence[Reading], QPoint] | None = None
+        self._said: tuple[str, Sequence[Reading], QPoint, Sequence[str]] | None = None
         self.hide()
         on_theme(self, self._say_again)
 
@@ -33,9 +33,11 @@ class Readout(QLabel):
         if self._said is not None and not self.isHidden():
             self.show_readings(*self._said)
 
-    def show_readings(self, place: str, readings: Sequence[Reading], beside: QPoint) -> None:
-        """Show the values at a place, the highest first."""
-        self._said = (place, readings, beside)
+    def show_readings(
+        self, place: str, readings: Sequence[Reading], beside: QPoint, alerts: Sequence[str] = ()
+    ) -> None:
+        """Show the values at a place, the highest first, and what alerts there say."""
+        self._said = (place, readings, beside, alerts)
         rows = sorted(readings, key=lambda one: -one.value if one.value == one.value else 1e308)
         names = distinct([one.label for one in rows])
         muted = f"style='color:{current().muted}'"
@@ -45,6 +47,12 @@ class Readout(QLabel):
             cells.append(_row(one, name if len(rows) > 1 else "", has_raw=has_raw, muted=muted))
         if len(rows) > MOST_ROWS:
             more = tr_n("and {n} more", "and {n} more", len(rows) - MOST_ROWS)
+            cells.append(f"<tr><td colspan='4' {muted}>{more}</td></tr>")
+        for words in alerts[:MOST_ALERTS]:
+            warn = f"style='color:{current().warn}'"
+            cells.append(f"<tr><td colspan='4' {warn}>▼ {escape(words)}</td></tr>")
+        if len(alerts) > MOST_ALERTS:
+            more = tr_n("and {n} more", "and {n} more", len(alerts) - MOST_ALERTS)
             cells.append(f"<tr><td colspan='4' {muted}>{more}</td></tr>")
         self.setText(f"<table cellspacing='0' cellpadding='1'>{''.join(cells)}</table>")
         self.adjustSize()

@@ -18,6 +18,7 @@ from mosaic_contracts.spec import RunKind
 from mosaic_contracts.storage_words import FILE_RESTORED
 from mosaic_contracts.tracking import TrackedRun, TrackedUpload
 from mosaic_contracts.tracking_words import TRACKING_RUN, TRACKING_UPLOAD
+from mosaic_gui.state.alert_marks import MOST_MARKS, AlertMark, read_mark
 from mosaic_gui.state.connection import Lag
 from mosaic_gui.state.follow import STEP_TYPES, EventBatch, Follower, newest_step
 from mosaic_gui.state.gaps import Gaps
@@ -90,6 +91,8 @@ class Followed:
     """The newest event that says what a play waits for."""
     play_keys: dict[str, Any] | None = None
     """The newest event that says which key map counts in a play."""
+    alerts: dict[int, AlertMark] = field(default_factory=dict)
+    """Alerts that were raised, by their numbers, the newest last."""
     artifacts: int = 0
     """Announcements of files, also of those that went again; grows when there is a reason to ask for the list."""
     newest_step: dict[str, Any] | None = None
@@ -125,11 +128,15 @@ class Followed:
                 self.extras |= {kind}
                 if kind in (TRACKING_RUN, TRACKING_UPLOAD):
                     self._take_tracked(kind, event["data"])
+                elif (raised := read_mark(event)) is not None:
+                    self.alerts[raised.alert] = raised
                 elif kind == PLAY_STATE:
                     self.play_state = _newer(self.play_state, event)
                 elif kind == PLAY_KEYS:
                     self.play_keys = _newer(self.play_keys, event)
         del self.log_events[:-MOST_LOG_EVENTS]
+        for oldest in sorted(self.alerts)[:-MOST_MARKS]:
+            del self.alerts[oldest]
         return grown, other
 
     def take_steps(self, batch: EventBatch) -> bool:

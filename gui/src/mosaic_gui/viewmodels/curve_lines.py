@@ -166,6 +166,21 @@ def nearest(curve: ChartCurve, x: float) -> list[tuple[int, float, float, float 
     return found
 
 
+def place_of_mark(curve: ChartCurve, step: int | None, t: float) -> float:
+    """Where a moment lies on the axis of a curve: by its step, else by its time.
+
+    Args:
+        curve: The curve whose axis it is.
+        step: Step of the moment; None: it has none.
+        t: Its time, seconds since the epoch.
+    """
+    part = curve.parts[-1]
+    known = curve.series.t if step is None else curve.series.steps
+    wanted = t if step is None else float(step)
+    ascending = np.asarray(known[part.places], dtype=np.float64)
+    return float(part.x[nearest_place(ascending, wanted)])
+
+
 def nearest_place(places: Floats, x: float) -> int:
     """Which of some ascending places is nearest."""
     at = int(np.searchsorted(places, x))

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from mosaic_contracts.curve_set import EPISODE_RETURN
 from mosaic_contracts.machine import RESOURCE_METRICS
 from mosaic_contracts.run_names import distinct_names
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunSpec
+from mosaic_gui.state.alert_marks import PlacedMark
 from mosaic_gui.state.chart_page import AxisChoice, ValueFit
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.points_table import PointsTable, run_points
@@ -403,6 +405,25 @@ class CurveModel(QObject):
                     found.append(Reading(label, colour, place, raw))
                 else:
                     found.append(Reading(label, colour, place, smooth, raw=raw))
+        return found
+
+    def alert_marks(self, name: str) -> list[PlacedMark]:
+        """Alerts of the runs in a chart where they were raised; those of no curve are on the one of returns."""
+        from mosaic_gui.viewmodels import curve_lines
+
+        found, hidden = [], self._hidden_runs
+        for run_id, followed in self._followed():
+            if not followed.alerts or run_id in hidden:
+                continue
+            curve = self._curve(followed, name)
+            if curve is None:
+                continue
+            known = followed.curves.series
+            for mark in followed.alerts.values():
+                at = mark.metric if mark.metric in known else EPISODE_RETURN
+                if at == name:
+                    x = curve_lines.place_of_mark(curve, mark.step, mark.t)
+                    found.append(PlacedMark(x, run_id, mark))
         return found
 
     def _curve(self, followed: Followed, name: str) -> ChartCurve | None:

@@ -1,6 +1,6 @@
 """The watched run: its state and numbers, its curves, its files and episodes."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
@@ -58,6 +58,7 @@ class WatchModel(CurveModel):
         self._is_tensorboard_starting = False
         self.too_many = 0
         """Number of runs that were to be compared, where only the first ones are; 0: all are."""
+        self._alerts_seen: dict[str, frozenset[int]] = {}
         self.details = RowsModel((tr("Argument"), tr("Value")), parent=self)
 
     @property
@@ -153,6 +154,7 @@ class WatchModel(CurveModel):
         """Show a run, with others laid over it."""
         self.show_runs(run_id, overlaid)
         wanted = len({run_id, *overlaid})
+        self._alerts_seen.clear()
         self.too_many = wanted if wanted > len(self.ordered_ids) else 0
         self._forget_run()
         self.run_replaced.emit()
@@ -193,10 +195,18 @@ class WatchModel(CurveModel):
         if shown & changes.events:
             self._fill_details()
             self.links_changed.emit()
-        if shown & (changes.curves | changes.ended):
+        if shown & (changes.curves | changes.ended) or self._has_new_alerts(shown & changes.events):
             self._whole = None
             self._look_for_names()
             self.curves_grown.emit()
+
+    def _has_new_alerts(self, run_ids: Set[str]) -> bool:
+        """Whether there are marks to draw that were not known: alerts of the past come after the curves."""
+        known = (self._store.followed.get(run_id) for run_id in run_ids)
+        seen = {one.follower.run_id: frozenset(one.alerts) for one in known if one is not None}
+        is_new = any(self._alerts_seen.get(i, frozenset()) != found for i, found in seen.items())
+        self._alerts_seen |= seen
+        return is_new
 
     def take_episodes(self, rows: Sequence[EpisodeRow]) -> None:
         """The newest episodes."""
