@@ -15,7 +15,8 @@ from tests.checkpoint_specimen import checkpoints
 from tests.comparison_specimen import policies, trainings
 from tests.controllers.test_run_actions import FakeSession
 from tests.looks.test_looks import clipped_texts, runs_in_every_state
-from tests.media_specimen import NAMES, histograms, images, texts
+from tests.media_specimen import NAMES as MEDIA_NAMES
+from tests.media_specimen import histograms, images, texts
 from tests.net.frames_stub import frame
 from tests.play_specimen import CONTROLS as PLAY_CONTROLS
 from tests.play_specimen import LAKE, PONG, fill_play, play_worker
@@ -434,7 +435,7 @@ def show_media(spoken: Spoken) -> None:
     """Histograms of a run by step."""
     show_watched(spoken)
     client = spoken.client
-    client.media.take_names(run_id(LIVE), spoken.given(NAMES))
+    client.media.take_names(run_id(LIVE), spoken.given(MEDIA_NAMES))
     client.media.choose(("histogram", "weights/fc1"))
     client.media.take_values(run_id(LIVE), spoken.given(histograms()))
     client.window.watch.views.setCurrentWidget(client.window.watch.media)
