@@ -14,6 +14,11 @@ TREE = Tree(
     is_checkout=True,
 )
 
+SECOND_PART = {
+    "tests-containers": ("test_compose", "test_container_kills", "test_interruptions"),
+}
+"""Test files that are a part of their own, `NAME-2`: what waits as long as these do is no single row."""
+
 
 class CheckedComponent:
     """A component with what there is to check in it."""
@@ -33,13 +38,19 @@ class CheckedComponent:
 
     @property
     def parts(self) -> dict[str, list[Path]]:
-        """Its test files, in parts that may run at once: the folders of `tests`; every other component is one part."""
+        """Its test files, in parts that may run at once: the folders of `tests`, one of them in two parts.
+
+        Every other component is one part.
+        """
         if self.name != "tests":
             return {self.name: self.tests}
         parts: dict[str, list[Path]] = {}
         for path in self.tests:
             folder = path.relative_to(self.folder).parent.parts
-            parts.setdefault("-".join(("tests", *folder[:1])), []).append(path)
+            part = "-".join(("tests", *folder[:1]))
+            if path.stem in SECOND_PART.get(part, ()):
+                part += "-2"
+            parts.setdefault(part, []).append(path)
         return parts
 
     @property

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from stack_under_test import ROOT, until
 
+from mosaic_base.locks import held_lock
 from mosaic_client import Client, Location, StackUnavailable, StackUnreachable
 from mosaic_contracts.machine import RunUse
 from mosaic_contracts.runs import RunView
@@ -27,6 +28,8 @@ command = {command}
 SYNTHETIC = ("{python}", "-m", "mosaic_workerkit.testing.synthetic")
 T = TypeVar("T")
 BUILD_S, UP_S = 900, 400
+BUILD_LOCK = ROOT / "var" / "cache" / "images.lock"
+"""Two sessions of tests that run at once make the same images."""
 
 
 def engine_answers() -> bool:
@@ -67,19 +70,22 @@ class ComposeStack:
         return done.stdout
 
     def build(self) -> None:
-        """All images of the services, and the synthetic worker's."""
-        self.compose("build", "-q", within_s=BUILD_S)
-        dockerfile = ROOT / "services" / "scheduler" / "tests" / "image" / "Dockerfile"
-        subprocess.run(
-            ["docker", "build", "-q", "-t", WORKER_IMAGE, "-f", str(dockerfile), str(ROOT)],
-            check=True,
-            capture_output=True,
-            timeout=BUILD_S,
-        )
+        """All images of the services, and the synthetic worker's. A second build at the same time finds them made."""
+        BUILD_LOCK.parent.mkdir(parents=True, exist_ok=True)
+        with held_lock(BUILD_LOCK):
+            self.compose("build", "-q", within_s=BUILD_S)
+            dockerfile = ROOT / "services" / "scheduler" / "tests" / "image" / "Dockerfile"
+            subprocess.run(
+                ["docker", "build", "-q", "-t", WORKER_IMAGE, "-f", str(dockerfile), str(ROOT)],
+                check=True,
+                capture_output=True,
+                timeout=BUILD_S,
+            )
 
     def build_worker(self, name: str) -> None:
         """The image of a worker of ours, as its files are now."""
-        self.compose("--profile", "build", "build", "-q", name, within_s=BUILD_S)
+        with held_lock(BUILD_LOCK):
+            self.compose("--profile", "build", "build", "-q", name, within_s=BUILD_S)
 
     def up(self) -> None:
         """`up -d --wait`: green when it returns."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from components import SECOND_PART, named_components
 from reports import Counts, Duration, read_counts, read_times
 from suites import MEASURED, outcome_of
 
@@ -100,3 +101,12 @@ def test_the_time_of_an_orphan_that_ends_after_the_command_counts(tmp_path: Path
     ended = subprocess.run([sys.executable, MEASURED, written, sys.executable, "-c", program])
     assert ended.returncode == 0
     assert 0.3 <= float(written.read_text()) < 3
+
+
+def test_each_file_of_the_second_part_exists_and_every_test_file_is_in_one_part() -> None:
+    """A renamed file would silently go back into the first part; one in no part would not be run."""
+    (component,) = named_components(["tests"])
+    parts = component.parts
+    for part, stems in SECOND_PART.items():
+        assert {path.stem for path in parts[f"{part}-2"]} == set(stems)
+    assert sorted(path for files in parts.values() for path in files) == component.tests
