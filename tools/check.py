@@ -26,8 +26,10 @@ OWN_TYPES = ("worker_cleanrl",)
 """Components with another NumPy and Gymnasium than all others. In one cache mypy would analyse each version again
 after the other."""
 LANES = max(3, 2 * (os.cpu_count() or 1))
-"""Suites run at once: a suite alone waits for a third of its time, tests of containers for nearly all of it. With one more
-in any case, the deadlines of tests that kill processes were too short on two cores."""
+"""Suites run at once: a suite alone waits for a third of its time, tests of containers for nearly all of it.
+
+With one more in any case, the deadlines of tests that kill processes were too short on two cores.
+"""
 MOST_LANES = LANES + 2
 """The same while processors are idle."""
 LONGEST_FIRST = (
