@@ -7,7 +7,7 @@ Needs `./mosaic sync --dev tests` and `./mosaic sync cli broker recorder schedul
 Method. A stack of its own gets one run with N synthetic events (85 % steps), stored as the recorder stores them. Then
 `./mosaic archive` writes it, as a process of its own, and `./mosaic import` gives it to a second, empty stack.
 `archive` is the time of the whole command: all events are read through the gateway, written in three forms, and the
-file is read again and compared. `import` ends when the stack has compared every digest, decoded every event and added
+file is read again and compared; `batches_alone` is the same with `--without jsonl,parquet`. `import` ends when the stack has compared every digest, decoded every event and added
 the run; `stored` ends when the recorder has all events. The disk's rate is that of writing as many bytes as the archive
 has, with fsync, and of reading them, in the same folder and the same run. `mb_s` counts bytes of the archive,
 `lines_mb_s` bytes of the events as JSON lines. CPU is that of the command and of all processes that it started. Memory
@@ -172,9 +172,12 @@ def main() -> None:
         stack, run_id = large_run(folder / "one", asked.events)
         try:
             archive = command(stack, "archive", run_id, "-o", str(target))
+            small = folder / "small.mosaic.zip"
+            words = ("archive", run_id, "--without", "jsonl,parquet", "-o", str(small))
+            batches_alone = command(stack, *words)
         finally:
             stack.stop()
-        size = target.stat().st_size
+        size, small_size = target.stat().st_size, small.stat().st_size
         lines = lines_bytes(target)
         disk = disk_rate(folder, size)
         other = StackUnderTest(folder / "two")
@@ -198,8 +201,9 @@ def main() -> None:
     summary = run.summary
     if summary is None or summary.events < asked.events or summary.gaps:
         raise SystemExit(f"events are missing: {summary}")
-    for part, seconds in ((archive, archive["s"]), (imported, imported["s"])):
-        part["mb_s"] = round(size / seconds / 1e6, 1)
+    for part, file_bytes in ((archive, size), (batches_alone, small_size), (imported, size)):
+        seconds = part["s"]
+        part["mb_s"] = round(file_bytes / seconds / 1e6, 1)
         part["lines_mb_s"] = round(lines / seconds / 1e6, 1)
         part["events_s"] = round(asked.events / seconds)
     figures = {
@@ -208,6 +212,7 @@ def main() -> None:
         "lines_mb": round(lines / 1e6, 1),
         "disk": disk,
         "archive": archive,
+        "batches_alone": batches_alone,
         "import": imported,
         "stored": {
             "s": round(stored_s, 2),

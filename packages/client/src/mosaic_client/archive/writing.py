@@ -4,6 +4,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -211,8 +212,13 @@ class _RunWriter:
                 forms.add(file.bytes, found.spaces)
                 report(forms.done(found.count))
         forms.end(file.bytes)
-        while forms.wait_progress():
-            report(forms.done(found.count))
+        self._file.flush()
+        with ThreadPoolExecutor(1, thread_name_prefix="sync") as thread:
+            # the disk has its time now, in which the processors have theirs
+            synced = thread.submit(os.fsync, self._file.fileno())
+            while forms.wait_progress():
+                report(forms.done(found.count))
+            synced.result()
         forms.copy_into(self._archive, run_id)
         return found
 
