@@ -7,13 +7,14 @@ Needs `./mosaic sync --dev tests` and `./mosaic sync cli broker recorder schedul
 Method. A stack of its own gets one run with N synthetic events (85 % steps), stored as the recorder stores them. Then
 `./mosaic archive` writes it, as a process of its own, and `./mosaic import` gives it to a second, empty stack.
 `archive` is the time of the whole command: all events are read through the gateway, written in three forms, and the
-file is read again and compared; `batches_alone` is the same with `--without jsonl,parquet`. `import` ends when the stack has compared every digest, decoded every event and added
-the run; `stored` ends when the recorder has all events. The disk's rate is that of writing as many bytes as the archive
-has, with fsync, and of reading them, in the same folder and the same run. `mb_s` counts bytes of the archive,
-`lines_mb_s` bytes of the events as JSON lines. CPU is that of the command and of all processes that it started. Memory
-of a command is the highest proportional set size of it and these processes together, looked at four times a second; of
-the scheduler and gateway of the second stack it is the peak resident size, what they have more than before;
-`services_cpu_s` is their CPU time from the start of the import. One JSON object on stdout.
+file is read again and compared; `batches_alone` is the same with `--without jsonl,parquet`. `import` ends when the
+stack has compared every digest, decoded every event and added the run; `stored` ends when the recorder has all events.
+The disk's rate is that of writing as many bytes as the archive has, with fsync, and of reading them, in the same folder
+and the same run. `mb_s` counts bytes of the archive, `lines_mb_s` bytes of the events as JSON lines. CPU is that of the
+command and of all processes that it started. Memory of a command is the highest proportional set size of it and these
+processes together, looked at four times a second; of the scheduler and gateway of the second stack it is the peak
+resident size, what they have more than before; `services_cpu_s` is their CPU time from the start of the import. One
+JSON object on stdout.
 """
 
 import argparse
