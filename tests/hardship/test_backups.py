@@ -3,23 +3,34 @@
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from audit import audit_synthetic
-from stack_under_test import StackUnderTest, running_stack, until
+from stack_under_test import VENVS, StackUnderTest, running_stack, until
 
+from mosaic_contracts.manifest_words import FileState
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.stack_files import TELEMETRY_DB
 from mosaic_contracts.states import EndCause, RunState
+from mosaic_contracts.storage_words import PROFILES_FILE
 from mosaic_contracts.wire import SOURCE_SUPERVISOR
 from mosaic_store import open_reader
 from mosaic_workerkit.outbox import OutboxReader, outbox_dir
 
 pytestmark = pytest.mark.timeout(600)
 RATE = 4_000
+ONE_CHECKPOINT = """
+automatic: false
+default: one
+profiles:
+  one:
+    rules:
+      - {kind: checkpoint, keep_last: 1}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -160,3 +171,42 @@ def test_an_ended_run_is_what_it_was(stack: StackUnderTest, tmp_path: Path) -> N
         assert (theirs.state, theirs.end, theirs.summary) == (mine.state, mine.end, mine.summary)
         with stack.client() as here, other.client() as there:
             assert there.manifest(run_id).entries == here.manifest(run_id).entries
+
+
+def test_what_a_backup_lists_is_in_it_while_files_are_removed(
+    stack: StackUnderTest, tmp_path: Path
+) -> None:
+    """Neither `gc` nor an undo moves a file before the backup is complete; afterwards both do."""
+    view = stack.submit(
+        "synthetic", "synthetic", "Synthetic-v0", steps=2_000, parameters={"save_every": 200}
+    )
+    stack.wait_final(view.run_id)
+    (stack.home / PROFILES_FILE).write_text(ONE_CHECKPOINT)
+    target = tmp_path / "backup.zip"
+    words = [str(VENVS / "cli/bin/python"), "-m", "mosaic_cli", "backup", str(target)]
+    with subprocess.Popen(words, env=stack.environ) as backup:
+        try:
+            until(lambda: any(tmp_path.iterdir()), "the backup is begun", 60, longest_pause_s=0.001)
+            backup.send_signal(signal.SIGSTOP)
+            refused = stack.cli("gc", "--yes", timeout_s=60)
+            assert refused.returncode != 0
+            assert "A backup is being made" in refused.stderr
+            backup.send_signal(signal.SIGCONT)
+            assert backup.wait(timeout=120) == 0
+        finally:
+            backup.kill()
+    removed = stack.cli("gc", "--yes", timeout_s=60)
+    assert removed.returncode == 0, removed.stderr
+    assert len(states(stack, view.run_id)[FileState.PRUNED]) > 1
+    with restored(stack, target, tmp_path / "home") as other:
+        other.wait_final(view.run_id)
+        assert states(other, view.run_id).keys() == {FileState.PRESENT}
+
+
+def states(stack: StackUnderTest, run_id: str) -> dict[FileState, list[str]]:
+    """Paths of a run's files by what became of them."""
+    found: dict[FileState, list[str]] = {}
+    with stack.client() as client:
+        for entry in client.manifest(run_id).entries:
+            found.setdefault(entry.state, []).append(entry.path)
+    return found
