@@ -1,7 +1,7 @@
 """The desktop client under load: frames, input, opening a long run, a long list, stop, memory.
 
     var/venvs/tests/bin/python benchmarks/desktop.py
-        [flood state live start open list charts pan sweeps storage run_list memory]
+        [flood state rows live start open list charts pan sweeps storage run_list memory]
         [--platform offscreen xcb] [--seconds S] [--events N]
 
 Method: real stacks, and the program itself (its client, window, connection) in a process of its own, offscreen and in
@@ -13,6 +13,8 @@ which other work on the machine does not disturb); then Stop is clicked. `open`:
 is opened, until a curve is painted and until all charts reach its last step. `list`: 5,000 runs under the wheel.
 `state`: one run reports 20,000 metrics/s of 500 names and ends; how long after the gateway's record says so the
 window's badge says so, how far behind the data was at most, and how much longer the shown time ran than the run.
+`rows`: the same flood is followed while the list of runs is shown; eight short runs start and end, half of them stopped
+by their user. From the scheduler's log line about a change of state until the list has painted the row with it.
 `live`: the window watches a CleanRL training of CartPole; from before the worker draws a frame until it is painted, as
 drawing permits and with smooth frames.
 `start`: CPU time of the program from its start to its first paint, without a stack, nine times. `memory`: ten minutes
@@ -36,17 +38,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 
 from many_runs import MANIFEST, running
 from past_runs import add_events, add_records
 from warm_stack import VENVS, WarmStack, warm_stack
 
+from mosaic_contracts.stack import LOG_DIR
+from mosaic_contracts.states import RunState
+
 PARTS = (
     "flood",
     "state",
+    "rows",
     "live",
     "start",
     "open",
@@ -62,13 +69,16 @@ RUNS = 4
 RATE = 10_000.0
 MIXES = {"training": 0.1, "metrics": 1.0}
 """Share of metrics among what an episode holds."""
-SECONDS = {"flood": 30.0, "state": 60.0, "live": 30.0, "memory": 600.0}
+SECONDS = {"flood": 30.0, "state": 60.0, "rows": 0.0, "live": 30.0, "memory": 600.0}
 STATE_RATE, STATE_NAMES = 20_000.0, 500
+SHORT_RUNS = 8
 STARTS = 9
 LONG = 10_000_000
 LISTED = 5_000
 SCREEN = "1280x800x24"
 POLL_S = 0.02
+ROWS_READY = "rows.ready"
+"""File by which the window says that its list is read and the flood is there."""
 
 
 def main() -> None:
@@ -82,7 +92,7 @@ def main() -> None:
     seconds = {part: options.seconds or usual for part, usual in SECONDS.items()}
     platforms = options.platform or ["offscreen", "xcb"]
     os.environ["MOSAIC_CPU_LIMIT"] = "1024"  # or the queue would let in one run a core
-    if {"flood", "state", "memory"} & set(options.parts):
+    if {"flood", "state", "rows", "memory"} & set(options.parts):
         with warm_stack() as stack:
             (stack.home / "workers.d" / "paced.toml").write_text(MANIFEST)
             if "flood" in options.parts:
@@ -92,6 +102,9 @@ def main() -> None:
             if "state" in options.parts:
                 for platform in platforms:
                     measure_state(stack, platform, seconds["state"])
+            if "rows" in options.parts:
+                for platform in platforms:
+                    measure_rows(stack, platform)
             if "memory" in options.parts:
                 measure_flood(stack, "metrics", platforms[0], "memory", seconds["memory"])
     if "live" in options.parts:
@@ -161,6 +174,68 @@ def measure_state(stack: WarmStack, platform: str, seconds: float) -> None:
             "thread_cpu_percent": figures["thread_cpu_percent"],
         }
     )
+
+
+def measure_rows(stack: WarmStack, platform: str) -> None:
+    """Short runs in the list, next to one run of many curves that the window follows."""
+    with (
+        stack.reader() as reader,
+        running(stack, reader, 1, STATE_RATE, names=float(STATE_NAMES)) as pids,
+        ThreadPoolExecutor(1) as pool,
+        stack.client() as mosaic,
+    ):
+        (worker,) = pids["worker"]
+        flood = _run_of(worker)
+        watching = pool.submit(client, stack.home, platform, "rows", [flood], 0.0)
+        _wait_for(lambda: (stack.home / ROWS_READY).exists() or watching.done())
+        before, began, ids = reader.event_count(), time.monotonic(), list[str]()
+        for number in range(SHORT_RUNS):
+            asked = {"rate": 200.0, "events": 10**6 if number % 2 else 300}
+            run = stack.submit("synthetic", "synthetic", "Synthetic-v0", parameters=asked)
+            ids.append(run.run_id)
+            print(f"  run {number + 1} of {SHORT_RUNS}", file=sys.stderr)
+            if number % 2:
+                _wait_for(lambda: mosaic.run(ids[-1]).state is RunState.RUNNING)
+                mosaic.stop(ids[-1])
+            _wait_for(lambda: mosaic.run(ids[-1]).state.is_final)
+        stored = (reader.event_count() - before) / (time.monotonic() - began)
+        os.kill(worker, signal.SIGTERM)
+        figures = watching.result()
+    shown: dict[str, dict[str, float]] = figures.pop("shown")  # type: ignore[assignment]
+    lags: list[float] = []
+    missed = 0
+    for run_id, state, at in _changes(stack.home, [flood, *ids]):
+        if run_id == flood and not RunState(state).is_final:
+            continue  # before the window was there
+        seen = shown.get(run_id, {}).get(state)
+        lags += [] if seen is None else [seen - at]
+        missed += seen is None
+    report(
+        {
+            **figures,
+            "stored_per_s": round(stored),
+            "changes": len(lags),
+            "not_painted": missed,
+            "painted_after_p50_s": round(statistics.median(lags), 3),
+            "painted_after_at_most_s": round(max(lags), 3),
+        }
+    )
+
+
+def _changes(home: Path, run_ids: list[str]) -> list[tuple[str, str, float]]:
+    """Run, state and time of each change, as the scheduler logged it."""
+    found = []
+    for line in (home / LOG_DIR / "scheduler.log").read_text().splitlines():
+        entry = json.loads(line) if line.startswith("{") else {}
+        if entry.get("event") == "run.changed" and entry["run_id"] in run_ids:
+            at = datetime.fromisoformat(entry["timestamp"]).timestamp()
+            found.append((str(entry["run_id"]), str(entry["state"]), at))
+    return found
+
+
+def _wait_for(claim: Callable[[], bool]) -> None:
+    while not claim():
+        time.sleep(POLL_S)  # it happens in another process
 
 
 def measure_live(platform: str, seconds: float) -> None:

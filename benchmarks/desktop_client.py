@@ -188,6 +188,37 @@ def state(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) 
     }
 
 
+def rows(client: DesktopClient, pulse: Pulse, runs: list[str], _seconds: float) -> Figures:
+    """The list, while a run of many curves is followed: when each state of each run was first painted."""
+    shown: dict[str, dict[str, float]] = {}
+    table, (flood,) = client.window.runs.table, runs
+    painter = table._painter_of_rows
+    paint = painter.paint_run
+
+    def paint_run(device: Any, cells: Any, run: Any, *more: Any) -> None:
+        paint(device, cells, run, *more)
+        shown.setdefault(run.run_id, {}).setdefault(run.state.value, time.time())
+
+    painter.paint_run = paint_run  # type: ignore[method-assign]
+    client.navigator.open_runs(runs)
+    charts = client.window.watch.charts
+    wait(lambda: bool(charts.charts), "the flood's curves")
+    client.watch_controller._let_go.setInterval(10**8)  # it stays followed
+    client.window.show_page(RUNS)
+    wait(lambda: flood in shown, "the list is painted")
+    before = _count(client)
+    (client.home / "rows.ready").touch()
+    pulse.begin()
+    began = time.monotonic()
+    wait(lambda: any(RunState(state).is_final for state in shown[flood]), "the flood's end", 600)
+    took = time.monotonic() - began
+    return {
+        "events_to_the_window_per_s": round((_count(client) - before) / took),
+        **pulse.figures(),
+        "shown": shown,
+    }
+
+
 def opening(client: DesktopClient, pulse: Pulse, runs: list[str], _seconds: float) -> Figures:
     """A run of millions of events: from the wish to the first curve on the screen, and to the last."""
     painted: list[float] = []
@@ -335,6 +366,7 @@ PARTS: dict[str, Callable[[DesktopClient, Pulse, list[str], float], Figures]] = 
     "live": live,
     "memory": memory,
     "open": opening,
+    "rows": rows,
     "state": state,
 }
 

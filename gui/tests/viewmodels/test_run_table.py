@@ -46,10 +46,11 @@ def table() -> Table:
     return Table()
 
 
-def test_many_runs_are_one_change_of_the_order(table: Table) -> None:
+def test_many_runs_are_one_change_of_the_order(qtbot: QtBot, table: Table) -> None:
     """A list of hundreds is passed to the view once, not row by row."""
     moved = QSignalSpy(table.model.layoutChanged)
     table.take(table.store.replace_runs(run(n) for n in range(300)))
+    qtbot.waitUntil(lambda: not table.model.is_working)
     assert len(moved) == 1
     assert table.model.rowCount() == 300
 

@@ -45,10 +45,14 @@ from mosaic_gui.viewmodels.run_table import (
     tool_tip,
 )
 
-AT_ONCE = 400
+AT_ONCE = 100
 """Runs whose work is done at once; that of more is done in turns."""
 TURN_S = 0.004
 """Time budget of one turn of the event loop."""
+_PAUSE_MS = 1
+"""Between two turns, so that painting and input are not added to both."""
+_MANY_MEMBERS = 200
+"""Members of a head of which what it says is made beforehand, and not while it is painted."""
 _BETWEEN_LOOKS = 32
 """Runs between two looks at the clock."""
 _AGE_CHANGES = timedelta(days=2)
@@ -99,9 +103,6 @@ class RunListModel(QAbstractTableModel):
         """Runs that fit, in their order, folded ones included."""
         self._folded: set[str] = set()
         self._unfolded: set[str] = set()
-        self._present: list[str] = []
-        self._absent: list[str] = []
-        """Runs that fit, the newest first: those with a value to sort by, and those without."""
         self._total = 0
         self._groups: dict[str, list[str]] = {}
         """Runs of each group, whatever is searched."""
@@ -133,7 +134,7 @@ class RunListModel(QAbstractTableModel):
         """The moment up to which elapsed times are counted."""
         self._changed: set[str] = set()
         """Runs whose rows are drawn again with the next order."""
-        self._work: Iterator[None] | None = None
+        self._work: Iterator[bool] | None = None
         self._turn = single_shot_timer(self, self._on_turn)
 
     # --- what Qt asks
@@ -403,7 +404,9 @@ class RunListModel(QAbstractTableModel):
         of_groups = key.startswith(GROUP)
         noted = self._unfolded if of_groups else self._folded
         (noted.add if is_folded is not of_groups else noted.discard)(key)
-        self._publish()
+        self._publish(*self._arranged(), self._abouts)
+        if self._work is not None:
+            self._begin()  # it may have arranged the rows already
 
     def reveal(self, run_id: str) -> QModelIndex:
         """Unfold the head above a run; return where the run is, invalid if it is not listed."""
@@ -577,18 +580,15 @@ class RunListModel(QAbstractTableModel):
         self._work = self._prepared()
         self._turn.stop()
         if len(self._ids) <= AT_ONCE:
-            for _ in self._work:
-                pass
-            self._finish()
+            self.finish()
         else:
-            self._on_turn()
+            self._turn.start(_PAUSE_MS)  # whoever asked for it has used a part of this turn
 
     def finish(self) -> None:
         """Do at once what is left of the work."""
         if self._work is not None:
             for _ in self._work:
                 pass
-            self._finish()
 
     def stop(self) -> None:
         """Do nothing more."""
@@ -599,14 +599,16 @@ class RunListModel(QAbstractTableModel):
         if self._work is None:
             return
         end = time.perf_counter() + TURN_S
-        for _ in self._work:
-            if time.perf_counter() > end:
-                self._turn.start(0)
+        for needs_turn in self._work:
+            if needs_turn or time.perf_counter() > end:
+                self._turn.start(_PAUSE_MS)
                 return
-        self._finish()
 
-    def _prepared(self) -> Iterator[None]:
-        """Test, name and read what is not known of each run; `None` for every few runs."""
+    def _prepared(self) -> Iterator[bool]:
+        """Test, name and read what is not known of each run, sort, arrange and show.
+
+        It yields after every few runs; True where the next step needs a turn of its own.
+        """
         runs, fits, values, keys = self._store.runs, self._fits, self._sort_values, self._group_keys
         present: list[str] = []
         absent: list[str] = []
@@ -632,9 +634,24 @@ class RunListModel(QAbstractTableModel):
                 (absent if run_row.is_missing(values[run_id]) else present).append(run_id)
             if slow > _BETWEEN_LOOKS or number % 500 == 0:
                 slow = 0
-                yield
-        self._present, self._absent, self._total = present, absent, here
-        self._groups = groups
+                yield False
+        yield True
+        # a run may have been removed meanwhile
+        present = [run_id for run_id in present if run_id in runs]
+        present.sort(key=values.__getitem__, reverse=self._sort_order is _DOWN)
+        shown = present + [run_id for run_id in absent if run_id in runs]
+        yield True
+        self._shown, self._total, self._groups = shown, here, groups
+        rows, heads, above = self._arranged()
+        yield True
+        abouts: dict[str, str] = {}
+        for key, head in heads.items():
+            if len(head.members) > _MANY_MEMBERS:
+                abouts[key] = run_heads.about(self.runs_of_head(head))
+                yield False
+        yield True
+        self._work = None
+        self._publish(rows, heads, above, abouts)
 
     def _look_at(self, run: RunView) -> Fit:
         """Test a run, and count it among those that names are made of."""
@@ -697,14 +714,6 @@ class RunListModel(QAbstractTableModel):
         added = added_column(self._grouped_by)
         return added.text(run, self.figures) if added is not None else ""
 
-    def _finish(self) -> None:
-        self._work = None
-        runs = self._store.runs
-        present = [run_id for run_id in self._present if run_id in runs]
-        present.sort(key=self._sort_values.__getitem__, reverse=self._sort_order is _DOWN)
-        self._shown = present + [run_id for run_id in self._absent if run_id in runs]
-        self._publish()
-
     def _arranged(self) -> tuple[list[str], dict[str, RunHead], dict[str, str]]:
         """Rows, heads by key, and the head above each run."""
         if self._is_flat and not self._grouped_by:
@@ -749,11 +758,17 @@ class RunListModel(QAbstractTableModel):
             return tr("seed {seed}", seed=value)
         return value
 
-    def _publish(self) -> None:
-        rows, heads, above = self._arranged()
+    def _publish(
+        self,
+        rows: list[str],
+        heads: dict[str, RunHead],
+        above: dict[str, str],
+        abouts: dict[str, str],
+    ) -> None:
+        """Show other rows. `abouts`: what some of the heads say."""
         changed, self._changed = self._changed, set()
         self._progress.clear()
-        self._abouts.clear()
+        self._abouts = abouts
         if rows != self._rows:
             # not a reset: what is selected and in sight stays so while runs come and move
             self.layoutAboutToBeChanged.emit()
