@@ -19,6 +19,8 @@ def main() -> int:
         arguments = parse_arguments(sys.argv[1:])
         if arguments.screenshot is not None:
             os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+        if arguments.entry is not None:
+            return _change_entry(arguments.entry)
         check_platform()
         return _run(arguments)
     except ArgumentInvalid as error:
@@ -30,6 +32,21 @@ def main() -> int:
     except GuiError as error:
         print(f"mosaic: {error}", file=sys.stderr)
         return EXIT_NOT_NOW
+
+
+def _change_entry(is_wanted: bool) -> int:
+    """Add MOSAIC to the applications menu or remove it, and say so."""
+    try:
+        from mosaic_gui.controllers.desktop_entry import install_entry, remove_entry
+    except ImportError as error:
+        raise explain_import(error) from error
+    if is_wanted:
+        print(f"MOSAIC is in the applications menu: {install_entry()}")
+    elif remove_entry():
+        print("MOSAIC is no longer in the applications menu.")
+    else:
+        print("MOSAIC is not in the applications menu.")
+    return 0
 
 
 def _run(arguments: Arguments) -> int:

@@ -21,5 +21,9 @@ class CertificateUnreadable(GuiError):
     """The file of trusted certificates cannot be used."""
 
 
+class DesktopEntryRefused(GuiError):
+    """The file by which the desktop lists MOSAIC cannot be written or removed."""
+
+
 class LibraryMissing(GuiError):
     """Qt cannot be loaded, for a library of the system is not there."""

@@ -125,6 +125,23 @@ def test_an_address_is_tried_or_explained(qtbot: QtBot, client: DesktopClient) -
     assert "another machine" in start._detail.text()
 
 
+def test_it_is_added_to_the_applications_menu_and_removed(
+    qtbot: QtBot, client: DesktopClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the palette; each way has its Undo."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+    entry = tmp_path / "share" / "applications" / "mosaic.desktop"
+    for typed, is_there in (("add applications menu", True), ("remove applications menu", False)):
+        palette = client.window.open_palette()
+        qtbot.keyClicks(palette.field, typed)
+        qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+        assert entry.exists() is is_there
+        qtbot.mouseClick(button(client, "notices.act"), LEFT)
+        assert entry.exists() is not is_there
+        qtbot.mouseClick(button(client, "notices.act"), LEFT)
+        assert entry.exists() is is_there
+
+
 def test_any_sign_can_be_typed_into_the_palette(client: DesktopClient, qtbot: QtBot) -> None:
     """What is typed is looked for as it stands: a sign of patterns finds what has it, or nothing."""
     palette = client.window.open_palette()

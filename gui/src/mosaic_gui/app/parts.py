@@ -17,6 +17,7 @@ from mosaic_gui.controllers.comparisons import ComparisonController
 from mosaic_gui.controllers.connection import ConnectionController
 from mosaic_gui.controllers.curve_refiner import CurveRefiner
 from mosaic_gui.controllers.dashboards import DashboardController
+from mosaic_gui.controllers.desktop_entry import DesktopEntryController
 from mosaic_gui.controllers.differences import DifferencesController
 from mosaic_gui.controllers.downloads import DownloadController
 from mosaic_gui.controllers.dropped_forms import DroppedForms
@@ -189,6 +190,7 @@ class ClientParts(QObject):
         self.trash_controller = TrashController(self.trash_runs, self)
         self.curve_refiner = CurveRefiner(self)
         self.run_actions = RunActions(self.say, self)
+        self.desktop_entry = DesktopEntryController(self.say)
         self.downloads = DownloadController(
             self.watch.files, self.say, lambda url: self.open_externally(url), self
         )

@@ -254,6 +254,8 @@ class Wiring(QObject):
         window = MainWindow(parts.connection, parts.hardware, parts.agents, start, runs, self)
         window.notices.stay_s = parts.preferences.settings.notice_s
         window.theme_wanted.connect(parts.theme.toggle)
+        window.entry_wanted.connect(parts.desktop_entry.install)
+        window.no_entry_wanted.connect(parts.desktop_entry.remove)
         parts.said.connect(lambda *notice: window.notices.say(*notice))
         return window
 

@@ -32,6 +32,8 @@ class Arguments:
     """Episode to replay first."""
     play: bool = False
     """Show the page on which a play is started."""
+    entry: bool | None = None
+    """Add MOSAIC to the applications menu (True), or remove it (False), and end."""
 
 
 def parse_arguments(argv: list[str]) -> Arguments:
@@ -75,6 +77,20 @@ def parse_arguments(argv: list[str]) -> Arguments:
     parser.add_argument(
         "--play", action="store_true", help="choose an environment, and play it yourself"
     )
+    menu = parser.add_mutually_exclusive_group()
+    menu.add_argument(
+        "--install-desktop",
+        dest="entry",
+        action="store_true",
+        default=None,
+        help="add MOSAIC with its icon to the applications menu, and end",
+    )
+    menu.add_argument(
+        "--remove-desktop",
+        dest="entry",
+        action="store_false",
+        help="remove it from the applications menu, and end",
+    )
     given = parser.parse_args(argv)
     if given.watch and given.run is None:
         raise ArgumentInvalid("--watch needs --run RUN: the run to watch.")
@@ -92,6 +108,7 @@ def parse_arguments(argv: list[str]) -> Arguments:
         env=given.env,
         replay=_episode(given.replay) if given.replay is not None else None,
         play=given.play,
+        entry=given.entry,
     )
 
 

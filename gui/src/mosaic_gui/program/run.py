@@ -22,7 +22,8 @@ from mosaic_gui.program.warm_up import WarmUp
 from mosaic_gui.state.language import use_program
 from mosaic_gui.state.settings import SYSTEM
 from mosaic_gui.theme.apply import apply_theme, load_fonts, tokens_for
-from mosaic_gui.theme.tokens import THEMES
+from mosaic_gui.theme.icon import window_icon
+from mosaic_gui.theme.tokens import DARK, THEMES
 
 SIGNAL_LOOK_MS = 200
 FIRST_SIZE = (1280, 800)
@@ -37,6 +38,7 @@ def run_program(arguments: Arguments) -> int:
     app.setApplicationName("MOSAIC")
     app.setDesktopFileName("mosaic")
     app.setQuitOnLastWindowClosed(False)  # `closed` says when the user closed the window
+    app.setWindowIcon(window_icon(DARK.accent))
     load_fonts()
     use_program(name_of_program(os.environ))
     home = data_root()

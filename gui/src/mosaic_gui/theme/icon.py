@@ -11,6 +11,7 @@ from mosaic_gui.theme.current import current
 from mosaic_gui.theme.tokens import mixed
 
 _SIZE = 18
+_WINDOW_SIZES = (16, 24, 32, 48, 64, 128)
 _SCALE = 3
 """Pixmaps are made larger than they are shown, for screens of high density."""
 
@@ -64,6 +65,19 @@ def pixmap(name: str, colour: str, size: int = _SIZE) -> QPixmap:
     painter.end()
     picture.setDevicePixelRatio(_SCALE)
     return picture
+
+
+def window_icon(colour: str) -> QIcon:
+    """The program's icon in the sizes that window managers and task bars ask for."""
+    made = QIcon()
+    for size in _WINDOW_SIZES:
+        picture = QPixmap(size, size)
+        picture.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(picture)
+        _renderer("mosaic", colour).render(painter, QRectF(0, 0, size, size))
+        painter.end()
+        made.addPixmap(picture)
+    return made
 
 
 def svg(name: str, colour: str) -> str:

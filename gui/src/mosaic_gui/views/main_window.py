@@ -132,6 +132,9 @@ class MainWindow(QMainWindow):
 
     closing = pyqtSignal()
     theme_wanted = pyqtSignal()
+    entry_wanted = pyqtSignal()
+    """MOSAIC is to be in the applications menu."""
+    no_entry_wanted = pyqtSignal()
     layout_wanted = pyqtSignal(str)
     layout_menu_wanted = pyqtSignal(QPoint)
     """Position of the menu."""
@@ -408,6 +411,11 @@ class MainWindow(QMainWindow):
         files.triggered.connect(self._open_files)
         fold = self._action(tr("Show or hide the agents panel"), FOLD_KEYS)
         fold.triggered.connect(lambda: self.agents_dock.fold.click())
+        for text, wanted in (
+            (tr("Add MOSAIC to the applications menu"), self.entry_wanted),
+            (tr("Remove MOSAIC from the applications menu"), self.no_entry_wanted),
+        ):
+            self._action(text, "").triggered.connect(lambda _on, wanted=wanted: wanted.emit())
         palette = self._action(tr("Find anything; all commands and their keys"), "Ctrl+K")
         palette.setShortcuts([palette.shortcut(), QKeySequence("F1"), QKeySequence("?")])
         palette.triggered.connect(self.open_palette)
@@ -417,7 +425,7 @@ class MainWindow(QMainWindow):
     def _action(self, text: str, keys: str) -> QAction:
         action = QAction(text, self)
         action.setShortcut(QKeySequence(keys))
-        action.setToolTip(f"{text} ({action.shortcut().toString()})")
+        action.setToolTip(f"{text} ({action.shortcut().toString()})" if keys else text)
         self.addAction(action)
         return action
 
