@@ -372,6 +372,15 @@ class Stack:
         self._process = None
         return code
 
+    async def wait_stopped(self) -> None:
+        """Wait until the scheduler has stopped itself, as `STOP_AFTER` of its pace names it."""
+        assert self._process is not None
+        states = os.WSTOPPED | os.WEXITED | os.WNOWAIT
+        async with asyncio.timeout(DEADLINE_S):
+            state = await asyncio.to_thread(os.waitid, os.P_PID, self._process.pid, states)
+        assert state is not None
+        assert state.si_code == os.CLD_STOPPED
+
     async def submit(self, **spec: Any) -> RunRecord:
         """Submit a run of the synthetic worker."""
         request = SubmitRequest(spec={**SPEC, **spec})

@@ -20,6 +20,7 @@ from tests.archives import (
     entries,
     write,
 )
+from tests.scheduler_process import STOP_AFTER
 from tests.stack import Stack, until
 
 from mosaic_contracts.archive_words import RUN_FACTS, RUN_RECORD, file_entry, group_entry, run_entry
@@ -263,8 +264,8 @@ async def test_a_folder_that_nobody_knows_is_named(stack: Stack) -> None:
 
 
 def large(run_id: str) -> Entries:
-    """An archive whose files take a while to be written."""
-    data = hashlib.sha256(run_id.encode()).digest() * (2**20)
+    """An archive with files that are written in several pieces."""
+    data = hashlib.sha256(run_id.encode()).digest() * (2**17)
     files = {**FILES, **{f"checkpoints/{n}.pt": data for n in range(4)}}
     parts = own(run_id)
     parts |= {file_entry(run_id, path): content for path, content in files.items()}
@@ -273,27 +274,31 @@ def large(run_id: str) -> Entries:
 
 
 MOMENTS = {
-    "claimed": "imports/*/given/run.mosaic.zip",
-    "writing": "imports/{run_id}/run/checkpoints/0.pt",
-    "written": "imports/{run_id}/run/outbox/archive.batches",
-    "published": "runs/{run_id}/outbox/archive.batches",
+    "imports.folder:ImportFolder.claim": "imports/*/given/run.mosaic.zip",
+    "imports.archive:SealedZip.pieces": "imports/{run_id}/run/checkpoints/0.pt",
+    "imports.archive:RunArchive.extract": "imports/{run_id}/run/outbox/archive.batches",
+    "imports.folder:ImportFolder.publish": "runs/{run_id}/outbox/archive.batches",
 }
-"""What is there when the scheduler is killed."""
+"""What is there when the scheduler is killed, by the function in or after which it is."""
 
 
 @pytest.mark.own_stack
-@pytest.mark.parametrize("moment", MOMENTS)
-async def test_a_killed_import_is_all_or_nothing(stack: Stack, moment: str) -> None:
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        pytest.param(pattern, marks=pytest.mark.pace({STOP_AFTER: place}), id=place)
+        for place, pattern in MOMENTS.items()
+    ],
+)
+async def test_a_killed_import_is_all_or_nothing(stack: Stack, pattern: str) -> None:
     """kill -9 at each step: nothing half is left, and the same archive is imported then."""
     run_id = "01ARZ3NDEKTSV4RRFFQ69G5FG0"
     order = upload(stack, large(run_id))
     await stack.recorder.close()  # so that its events stay on their way
     subject = "mosaic.v1.svc.scheduler.import_archive"
     await stack.bus.publish(subject, order.model_dump_json().encode())
-    pattern = MOMENTS[moment].format(run_id=run_id)
-    async with asyncio.timeout(60):
-        while not any(stack.home.glob(pattern)):  # noqa: ASYNC110 - a file of another process: no event
-            await asyncio.sleep(0)
+    await stack.wait_stopped()
+    assert any(stack.home.glob(pattern.format(run_id=run_id)))
     await stack.kill_scheduler()
     await stack.recorder.open()
     await stack.start_scheduler()
