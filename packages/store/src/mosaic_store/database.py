@@ -13,6 +13,7 @@ from mosaic_store.errors import (
     StoreForeign,
     StoreLocked,
     StoreMissing,
+    StoreOutdated,
     StoreWalRefused,
     StoreWriteFailed,
 )
@@ -151,7 +152,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         raise
     if version != SCHEMA_VERSION:
         db.close()
-        raise StoreMissing(
+        raise StoreOutdated(
             f"the telemetry store has version {version}, not {SCHEMA_VERSION}; the recorder brings it"
             " up to date when it starts"
         )

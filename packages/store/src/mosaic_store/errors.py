@@ -9,6 +9,10 @@ class StoreMissing(StoreError):
     """There is no store file yet: the recorder makes it when it starts."""
 
 
+class StoreOutdated(StoreMissing):
+    """The store is of another version, and a recorder brings it up to date when it starts."""
+
+
 class StoreForeign(StoreError):
     """The file is something else, or was written by a newer version."""
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from mosaic_contracts.runs import SourceMark
 from mosaic_gateway.errors import store_unavailable
-from mosaic_store import Reader, ReadTooSlow, StoreForeign, StoreMissing, open_reader
+from mosaic_store import Reader, ReadTooSlow, StoreForeign, StoreMissing, StoreOutdated, open_reader
 
 READ_TIMEOUT_S = 5.0
 """The slowest query that belongs here takes tenths of a second. The store interrupts a query that takes longer, so
@@ -30,8 +30,11 @@ class History:
         self._reader = open_reader(path, timeout_s)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="history")
 
-    async def read(self, work: Callable[[Reader], T], absent: T) -> T:
+    async def read(self, work: Callable[[Reader], T], absent: T, *, is_whole: bool = False) -> T:
         """Run `work` in a thread and return what it returns; `absent` while there is no store yet.
+
+        With `is_whole`, a store that is there and cannot be read yet is an error: an export would take
+        `absent` for all events of a run.
 
         `work` may raise the store's errors about what it looks for (MetricUnknown, EpisodeUnknown) and ValueError.
 
@@ -46,7 +49,9 @@ class History:
             raise store_unavailable(
                 f"A read took longer than {self._timeout_s:g} s. Request less data at once."
             ) from None
-        except StoreMissing:
+        except StoreMissing as error:
+            if is_whole and isinstance(error, StoreOutdated):
+                raise store_unavailable(f"{error}. Try again in a moment.") from error
             return absent
         except (StoreForeign, sqlite3.Error) as error:
             raise store_unavailable(f"{self._name}: {error}.") from error

@@ -120,14 +120,16 @@ async def events(
     """One page of events. Raises ProblemError `cursor_invalid`."""
     read_cursor(cursor)
     absent = EventPage(events=[], cursor=cursor, has_more=False)
-    return await history.read(lambda r: r.events(run_id, cursor, limit, types), absent)
+    return await history.read(
+        lambda r: r.events(run_id, cursor, limit, types), absent, is_whole=True
+    )
 
 
 async def batches(history: History, run_id: str, cursor: str, types: list[str] | None) -> BatchPage:
     """One page of stored batches. Raises ProblemError `cursor_invalid`."""
     read_cursor(cursor)
     absent = BatchPage(spaces={}, frames=[], cursor=cursor, has_more=False)
-    return await history.read(lambda r: r.batches(run_id, cursor, types), absent)
+    return await history.read(lambda r: r.batches(run_id, cursor, types), absent, is_whole=True)
 
 
 def _unknown(code: ProblemCode, title: str, error: Exception) -> ProblemError:
