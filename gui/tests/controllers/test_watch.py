@@ -57,8 +57,9 @@ def test_curves_are_let_go_after_the_page_was_left(qtbot: QtBot, tmp_path: Path)
     client.window.deleteLater()
 
 
+@pytest.mark.usefixtures("qapp")
 def test_the_runs_of_the_last_session_are_watched_again(
-    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The watch page is not empty after a restart: runs that are gone are left out, one that is opened comes first."""
     first = DesktopClient(tmp_path)
@@ -74,10 +75,10 @@ def test_the_runs_of_the_last_session_are_watched_again(
         watched: list[list[str]] = []
         monkeypatch.setattr(client.watch_controller, "watch", watched.append)
         client.last_watched.session = cast("StreamSession", Opened(client))
-        client.window.show_page(WATCH)
+        assert client.window.watch is not None  # made ahead, as by the warm-up
         if opened_before:
             client.watch.watch(run_id(0))
-        qapp.processEvents()
+        client.window.show_page(WATCH)
         assert watched == ([] if opened_before else [[run_id(2), run_id(0)]])
         client.last_watched.session = None
         client.window.close()

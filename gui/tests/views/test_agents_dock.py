@@ -129,10 +129,10 @@ def test_a_worker_that_is_not_ready_says_what_it_lacks(shown: Shown) -> None:
 def test_each_worker_says_what_its_runs_record(shown: Shown) -> None:
     """It is read before one is started, in words that need no explanation."""
     shown.model.set_mode(Mode.AGENT)
-    assert "Episodes and steps" in shown.texts()
+    assert "Records steps" in shown.texts()
     manifest = worker().manifest.model_copy(update={"lane": "analytics"})
     shown.take(worker(manifest=manifest.model_dump()))
-    assert "Curves and files" in shown.texts()
+    assert "Records curves" in shown.texts()
 
 
 def test_the_dock_folds_to_icons(qtbot: QtBot, shown: Shown) -> None:

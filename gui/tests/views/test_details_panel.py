@@ -132,3 +132,27 @@ def test_storage_is_said_with_what_is_kept_and_a_pin(client: DesktopClient) -> N
     assert [list(wanted[n]) for n in range(len(wanted))] == [[run_id(1), True], [run_id(1), False]]
     client.watch.watch(run_id(3))
     assert not panel.storage.isVisible()
+
+
+def test_details_are_searched_by_name_and_value(qtbot: QtBot, client: DesktopClient) -> None:
+    """All words, in any case; a row that is not found is hidden, and an empty search shows all."""
+    panel = client.window.watch.details
+    table, rows = panel._table, client.watch.details
+
+    def shown() -> list[str]:
+        return [rows.index(n, 0).data() for n in range(rows.rowCount()) if not table.isRowHidden(n)]
+
+    assert len(shown()) > 4
+    qtbot.keyClicks(panel.search, "CREATED")
+    assert shown() == ["Created"]
+    panel.search.setText(run_id(1)[-6:])
+    assert shown() == ["Run"]
+    panel.search.clear()
+    assert len(shown()) == rows.rowCount()
+
+
+def test_names_leave_values_at_least_half(client: DesktopClient) -> None:
+    """A date and the id of a run are read in a narrow panel."""
+    panel = client.window.watch.details
+    panel._share_width()
+    assert panel._table.columnWidth(1) >= panel._table.columnWidth(0)

@@ -174,3 +174,16 @@ def test_what_is_under_way_is_seen(shown: Shown) -> None:
     assert len(cancelled) == 1
     shown.model.files.take_end("a.pt")
     assert not shown.button("cancel").isVisible()
+
+
+def test_names_of_files_are_read_in_a_narrow_panel(shown: Shown) -> None:
+    """The folder stands in the tool tip, and the kind gives way; a name that is there twice keeps its folder."""
+    again = ArtifactRow(path="old/a.pt", kind="checkpoint", bytes=1, step=1)
+    rows = shown.model.files
+    assert [rows.index(n, 0).data() for n in range(2)] == ["a.pt", "a.mp4"]
+    assert rows.index(0, 0).data(Qt.ItemDataRole.ToolTipRole) == CHECKPOINT.path
+    shown.model.take_files([CHECKPOINT, again])
+    assert [rows.index(n, 0).data() for n in range(2)] == ["checkpoints/a.pt", "old/a.pt"]
+    assert not shown.panel.table.isColumnHidden(1)
+    shown.panel.resize(330, 300)
+    assert shown.panel.table.isColumnHidden(1)

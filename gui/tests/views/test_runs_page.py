@@ -272,7 +272,7 @@ def test_a_run_keeps_its_name_in_a_narrow_window(shown: Shown) -> None:
     table = shown.page.table
     shown.page.resize(800, 600)
     QApplication.processEvents()
-    assert table.columnWidth(Column.RUN) == 190
+    assert table.columnWidth(Column.RUN) == 178
     shown.page.resize(1500, 600)
     QApplication.processEvents()
     bar = table.horizontalScrollBar()

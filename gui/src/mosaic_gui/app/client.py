@@ -15,7 +15,7 @@ from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.net.reply import problem_words
 from mosaic_gui.state.settings import NO_LANGUAGES
 from mosaic_gui.state.store import Changes
-from mosaic_gui.timers import interval_timer, single_shot_timer
+from mosaic_gui.timers import interval_timer
 from mosaic_gui.views.main_window import WATCH
 
 SECOND_MS = 1_000
@@ -62,9 +62,7 @@ class DesktopClient(ClientParts):
             lambda: self.window.page == WATCH,
             self,
         )
-        # a moment later: who opens the page for a run has said which one by then
-        reopen = single_shot_timer(self, self.last_watched.reopen, 0)
-        self.window.watch_made.connect(reopen.start)
+        self.window.page_shown.connect(self.last_watched.reopen)
         self.desktop.title_changed.connect(self.window.setWindowTitle)
         self.desktop.open_wanted.connect(self._on_open_wanted)
         self.window.closing.connect(self.close)

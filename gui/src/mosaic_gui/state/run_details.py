@@ -42,7 +42,12 @@ def details(run: RunView, config: Mapping[str, Any], used: Sequence[Row] = ()) -
     rows += [(name, value) for name, value in reported if value]
     rows += _code_rows(config)
     arguments = config.get("arguments") or spec.parameters
-    rows += [(str(key), _value_text(value)) for key, value in arguments.items()]
+    above = {"seed": spec.seed}  # a row of its own above
+    rows += [
+        (str(key), _value_text(value))
+        for key, value in arguments.items()
+        if key not in above or above[key] != value
+    ]
     packages = config.get("packages") or {}
     rows += [(tr("{name} (package)", name=name), str(v)) for name, v in packages.items()]
     return rows

@@ -87,8 +87,11 @@ def group_progress(runs: Iterable[RunView]) -> GroupProgress:
     )
 
 
-def about(runs: Sequence[RunView]) -> str:
-    """`5 runs · 2 live · best 500 · mean 301`: the mean over the runs of their last 20 returns."""
+def about(runs: Sequence[RunView], *, is_group: bool) -> str:
+    """`5 runs · 2 live · best 500`, and of runs that have a value in common `mean 301`: of their last 20 returns.
+
+    A group is often a grid: a mean over different parameters says nothing.
+    """
     live = sum(not run.state.is_final for run in runs)
     best = [value for run in runs if (value := run_row.best_return(run)) is not None]
     parts = [tr_n("{n} run", "{n} runs", len(runs))]
@@ -98,6 +101,6 @@ def about(runs: Sequence[RunView]) -> str:
         parts.append(tr("best {value}", value=wording.number(max(best))))
     known = (run_row.mean_return(run) for run in runs)
     means = [value for value in known if value is not None and not math.isnan(value)]
-    if len(means) > 1:
+    if len(means) > 1 and not is_group:
         parts.append(tr("mean {value}", value=wording.number(sum(means) / len(means))))
     return "  ·  ".join(parts)

@@ -1,9 +1,11 @@
 """The files of the watched run, and the progress of downloads."""
 
+from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from PyQt6.QtCore import QObject, pyqtSignal
+from PyQt6.QtCore import QModelIndex, QObject, Qt, pyqtSignal
 
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_gui.state import wording
@@ -33,12 +35,18 @@ class FilesModel(RowsModel):
         if (run_id, there) == (self.run_id, self.files):
             return
         self.run_id, self.files = run_id, there
+        named = Counter(PurePosixPath(f.path).name for f in self.files)
         self.replace(
             [
-                (f.path, kind_text(f), wording.bytes_text(f.bytes), wording.count(f.step))
+                (_shown(f, named), kind_text(f), wording.bytes_text(f.bytes), wording.count(f.step))
                 for f in self.files
             ]
         )
+
+    def data(self, index: QModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role == Qt.ItemDataRole.ToolTipRole and index.isValid() and index.column() == 0:
+            return self.files[index.row()].path
+        return super().data(index, role)
 
     def file(self, path: str) -> ArtifactRow | None:
         """The file of that path."""
@@ -81,3 +89,9 @@ class FilesModel(RowsModel):
         """Note the end of a download."""
         if self._under_way.pop(name, None) is not None:
             self.transfers_changed.emit()
+
+
+def _shown(file: ArtifactRow, named: Counter[str]) -> str:
+    """The name of a file: without its folder, unless files of several folders are called so."""
+    name = PurePosixPath(file.path).name
+    return name if name and named[name] == 1 else file.path

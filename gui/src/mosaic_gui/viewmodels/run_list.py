@@ -504,7 +504,9 @@ class RunListModel(QAbstractTableModel):
         """What a head says of its runs."""
         known = self._abouts.get(head.key)
         if known is None:
-            known = self._abouts[head.key] = run_heads.about(self.runs_of_head(head))
+            known = self._abouts[head.key] = run_heads.about(
+                self.runs_of_head(head), is_group=head.is_group
+            )
         return known
 
     def title(self, run: RunView) -> str:

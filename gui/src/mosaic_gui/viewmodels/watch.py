@@ -59,7 +59,7 @@ class WatchModel(CurveModel):
         self.too_many = 0
         """Number of runs that were to be compared, where only the first ones are; 0: all are."""
         self._alerts_seen: dict[str, frozenset[int]] = {}
-        self.details = RowsModel((tr("Argument"), tr("Value")), parent=self)
+        self.details = RowsModel((tr("Name"), tr("Value")), parent=self)
 
     @property
     def run(self) -> RunView | None:

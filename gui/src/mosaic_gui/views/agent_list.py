@@ -94,7 +94,7 @@ class AgentList(QScrollArea):
 
     def _profile_words(self, profile: str) -> str:
         is_live = profile == "telemetry"
-        return tr("Episodes and steps") if is_live else tr("Curves and files")
+        return tr("Records steps") if is_live else tr("Records curves")
 
     def _profile_tip(self, profile: str) -> str:
         if profile == "telemetry":

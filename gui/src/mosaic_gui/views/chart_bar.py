@@ -46,7 +46,7 @@ class ChartBar(QWidget):
         self.smoothing.setAccessibleName(tr("Smoothing"))
         self.smoothing.setToolTip(tr("Smoothing: arrow keys, Page Up and Page Down, Home and End"))
         self.factor = SmoothingField(model)
-        self.log = button(tr("Log"), "segment", "charts.log")
+        self.log = button(tr("Log y"), "segment", "charts.log")
         self.log.setCheckable(True)
         self.log.setToolTip(tr("Values on a logarithmic scale"))
         self.seeds = button(tr("Seeds"), "segment", "charts.seeds")

@@ -3,7 +3,17 @@
 from html import escape
 
 from PyQt6.QtCore import Qt, pyqtSignal
-from PyQt6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+from PyQt6.QtGui import QResizeEvent
+from PyQt6.QtWidgets import (
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mosaic_gui.state import run_row
 from mosaic_gui.state.language import tr, tr_n
@@ -15,6 +25,10 @@ from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.text import ElidedLabel, button
 
+NAME_PADDING = 20
+NAMES = 0.42
+"""Largest part of the width that names get: an hour of a date fits into the rest."""
+
 
 class DetailsPanel(QWidget):
     """The table, parent and children above it, and next to it a note of more than one line."""
@@ -24,10 +38,21 @@ class DetailsPanel(QWidget):
     pin_wanted = pyqtSignal(str, bool)
     """A run, and whether it is to be pinned."""
 
-    def __init__(self, model: WatchModel, table: QWidget) -> None:
+    def __init__(self, model: WatchModel, table: QTableView) -> None:
         super().__init__()
         self.setObjectName("side.details")
-        self._model = model
+        self._model, self._table = model, table
+        self.search = QLineEdit()
+        self.search.setObjectName("details.search")
+        self.search.setAccessibleName(tr("Search the details"))
+        self.search.setPlaceholderText(tr("Search …"))
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(self._narrow)
+        table.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # the end of an id differs
+        header = table.horizontalHeader()
+        if header is not None:
+            header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
+            header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
         self.relatives = QLabel()
         self.relatives.setObjectName("details.relatives")
         self.relatives.setTextFormat(Qt.TextFormat.RichText)
@@ -59,6 +84,7 @@ class DetailsPanel(QWidget):
         layout.addLayout(self._storage_row())
         layout.addLayout(beside, 1)
         self.relatives.linkActivated.connect(self.open_wanted)
+        model.details.modelReset.connect(self._on_rows)
         on_theme(self, self.refresh)
         for signal in (
             model.run_replaced,
@@ -68,6 +94,30 @@ class DetailsPanel(QWidget):
         ):
             signal.connect(self.refresh)
         self.refresh()
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        super().resizeEvent(event)
+        self._share_width()
+
+    def _on_rows(self) -> None:
+        self._share_width()
+        self._narrow()
+
+    def _share_width(self) -> None:
+        """Give names what they need up to a part, and values all that is left."""
+        header = self._table.horizontalHeader()
+        if header is not None:
+            wanted = self._table.sizeHintForColumn(0) + NAME_PADDING
+            header.resizeSection(0, min(wanted, round(self._table.width() * NAMES)))
+
+    def _narrow(self) -> None:
+        """Show the rows whose name or value has all words."""
+        words = self.search.text().casefold().split()
+        rows = self._model.details
+        for row in range(rows.rowCount()):
+            cells = (str(rows.index(row, column).data()) for column in range(rows.columnCount()))
+            text = " ".join(cells).casefold()
+            self._table.setRowHidden(row, not all(word in text for word in words))
 
     def refresh(self) -> None:
         """Show the run; unchanged texts keep their selection."""
@@ -109,6 +159,7 @@ class DetailsPanel(QWidget):
         row = QHBoxLayout()
         row.setContentsMargins(12, 4, 8, 4)
         row.setSpacing(8)
+        row.addWidget(self.search, 1)
         row.addWidget(self.storage, 1)
         row.addWidget(self.pin)
         return row

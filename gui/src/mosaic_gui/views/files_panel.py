@@ -21,6 +21,9 @@ from mosaic_gui.views.text import ElidedLabel, button
 
 _TICKS = 1_000
 ROW_HEIGHT = 28
+WITH_KIND = 420
+"""Width from which the kind has a column of its own; names say it too."""
+_KIND = 1
 MARGIN, SPACING = 4, 2
 """Pixels around and between the buttons."""
 
@@ -114,7 +117,8 @@ class FilesPanel(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Where there is little room its picture alone says what the first button does."""
+        """Where there is little room the names get it: the kind is left out, and words of the first button are."""
+        self.table.setColumnHidden(_KIND, self.width() < WITH_KIND)
         self.save.setText(tr("Download"))
         acts = (self.save, self.save_as, self.copy, self.train_on, self.play, self.show_video)
         shown = [made for made in acts if not made.isHidden()]
@@ -127,7 +131,7 @@ class FilesPanel(QWidget):
         self.save_as = _act("", "folder", "files.save_as", tr("Save as"))
         self.copy = _act("", "copy", "files.copy", tr("Copy path"))
         self.train_on = _act(tr("Train on"), "train", "files.train_on", tr("Train on from here"))
-        self.play = _act(tr("Play"), "watch", "files.play")
+        self.play = _act(tr("Play"), "play", "files.play")
         self.show_video = _act(tr("Show"), "play", "files.show")
         self.show_video.setToolTip(tr("Show the video (Return)"))
         row = QHBoxLayout()

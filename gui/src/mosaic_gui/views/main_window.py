@@ -138,6 +138,8 @@ class MainWindow(QMainWindow):
     layout_wanted = pyqtSignal(str)
     layout_menu_wanted = pyqtSignal(QPoint)
     """Position of the menu."""
+    page_shown = pyqtSignal(str)
+    """One of PAGES; shown once there is a stack."""
     watch_made = pyqtSignal()
     """The watch page was made."""
     files_menu_wanted = pyqtSignal(QPoint)
@@ -280,6 +282,7 @@ class MainWindow(QMainWindow):
         self._wants_connection = False
         if self._connection.shows_data:
             self._stack.setCurrentWidget(self._page_of(name))
+        self.page_shown.emit(name)
 
     def show_connection(self) -> None:
         """Show the connection page; the present session continues."""

@@ -50,11 +50,11 @@ _WIDTHS = {
     Column.PROGRESS: 112,
     Column.ELAPSED: 72,
     Column.REMAINING: 128,
-    Column.LAST_RETURN: 92,
+    Column.LAST_RETURN: 88,
     Column.BEST_RETURN: 66,
     Column.SPS: 76,
     Column.TAGS: 92,
-    Column.CREATED: 100,
+    Column.CREATED: 94,
     Column.MEAN_RETURN: 104,
     Column.EPISODES: 84,
     Column.KIND: 110,
@@ -80,7 +80,7 @@ _SHOWN_AT_FIRST = (
 """The run's name says algorithm, environment and seed where they differ."""
 _STRETCHING = {Column.RUN: 3, Column.REMAINING: 2, Column.TAGS: 1, Column.NOTE: 2}
 """Columns that share what the window has left, and their parts."""
-_SHRINKING = {Column.REMAINING: 96, Column.TAGS: 72, Column.RUN: 190}
+_SHRINKING = {Column.REMAINING: 114, Column.TAGS: 64, Column.RUN: 178}
 """Columns that give way in a narrow window, in this order, and their least widths; with less the list is scrolled
 sideways."""
 _INDENT = 18
