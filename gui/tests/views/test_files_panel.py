@@ -177,7 +177,7 @@ def test_what_is_under_way_is_seen(shown: Shown) -> None:
 
 
 def test_names_of_files_are_read_in_a_narrow_panel(shown: Shown) -> None:
-    """The folder stands in the tool tip, and the kind gives way; a name that is there twice keeps its folder."""
+    """The tool tip has the folder, and the kind gives way; a name that is there twice keeps its folder."""
     again = ArtifactRow(path="old/a.pt", kind="checkpoint", bytes=1, step=1)
     rows = shown.model.files
     assert [rows.index(n, 0).data() for n in range(2)] == ["a.pt", "a.mp4"]

@@ -504,10 +504,11 @@ class RunListModel(QAbstractTableModel):
         """What a head says of its runs."""
         known = self._abouts.get(head.key)
         if known is None:
-            known = self._abouts[head.key] = run_heads.about(
-                self.runs_of_head(head), is_group=head.is_group
-            )
+            known = self._abouts[head.key] = self._about(head)
         return known
+
+    def _about(self, head: RunHead) -> str:
+        return run_heads.about(self.runs_of_head(head), is_group=head.is_group)
 
     def title(self, run: RunView) -> str:
         """The run by what sets it apart among those in sight; its environment is below."""
@@ -649,7 +650,7 @@ class RunListModel(QAbstractTableModel):
         abouts: dict[str, str] = {}
         for key, head in heads.items():
             if len(head.members) > _MANY_MEMBERS:
-                abouts[key] = run_heads.about(self.runs_of_head(head))
+                abouts[key] = self._about(head)
                 yield False
         yield True
         self._work = None
