@@ -11,12 +11,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mosaic_contracts.stack import STACK_FILE, StackFile
 from mosaic_gui.net.location import StackLocation, local_stack
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 VENVS = Path(os.environ.get("MOSAIC_VENVS") or ROOT / "var" / "venvs")
 SERVICES = ("cli", "broker", "recorder", "scheduler", "gateway")
+PROGRAM = """#!/bin/sh
+exec "{python}" -m mosaic_cli "$@"
+"""
 MANIFEST = """
 id = "synthetic"
 title = "Synthetic"
@@ -116,6 +121,15 @@ class RealStack:
 
     def _file(self) -> StackFile:
         return StackFile.model_validate_json((self.home / STACK_FILE).read_bytes())
+
+
+def starts_stacks(stack: RealStack, program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the windows of this test started by a program like `./mosaic gui`, which can start this stack."""
+    program.write_text(PROGRAM.format(python=VENVS / "cli" / "bin" / "python"))
+    program.chmod(0o755)
+    for name in ("MOSAIC_ROOT", "MOSAIC_VENVS"):
+        monkeypatch.setenv(name, stack.environ[name])
+    monkeypatch.setenv("MOSAIC_PROGRAM", str(program))
 
 
 @contextmanager

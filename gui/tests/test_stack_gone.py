@@ -7,16 +7,13 @@ import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
-from tests.real_stack import VENVS, RealStack, absent, real_stack
+from tests.real_stack import RealStack, absent, real_stack, starts_stacks
 
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.views.main_window import CONNECTION, RUNS
 
 LEFT = Qt.MouseButton.LeftButton
 WAIT_MS = 90_000
-PROGRAM = """#!/bin/sh
-exec "{python}" -m mosaic_cli "$@"
-"""
 
 pytestmark = [
     pytest.mark.stack,
@@ -30,13 +27,8 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RealStack
     """A stack that this window can start, as one that was opened by `./mosaic gui`."""
     home = tmp_path / "stack"
     home.mkdir()
-    program = tmp_path / "mosaic"
-    program.write_text(PROGRAM.format(python=VENVS / "cli" / "bin" / "python"))
-    program.chmod(0o755)
     with real_stack(home) as made:
-        for name in ("MOSAIC_ROOT", "MOSAIC_VENVS"):
-            monkeypatch.setenv(name, made.environ[name])
-        monkeypatch.setenv("MOSAIC_PROGRAM", str(program))
+        starts_stacks(made, tmp_path / "mosaic", monkeypatch)
         yield made
 
 

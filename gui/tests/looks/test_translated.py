@@ -793,6 +793,28 @@ def open_import(spoken: Spoken) -> None:
     spoken.client.all_checkpoints.ask(ImportQuestion(f"/a/{name}", words, {}))
 
 
+def open_targets(spoken: Spoken) -> None:
+    """Targets of alerts, one that failed, and both kinds of new ones: faults, consents and results."""
+    client = spoken.client
+    client.window.show_page(ALERTS)
+    client.window.alerts.rule.clear()
+    report = alert_report(1)
+    target = report.targets[0]
+    failed = target.model_copy(update={"name": "desk", "last_problem": "HTTP 500"})
+    client.alerts.take(spoken.given(report.model_copy(update={"targets": [target, failed]})))
+    client.alerts.takes_commands = True
+    popup = client.window.alerts.open_targets()
+    spoken.given("chat2", "https://example.org/x", "desk2", "example.org", "tee")
+    for kind, name, value in (
+        ("webhook", "chat2", "https://example.org/x"),
+        ("command", "desk2", "tee x"),
+    ):
+        popup.kinds.choose(kind)
+        popup.name.setText(name)
+        popup.value.setText(value)
+    client.alerts.target_said.emit(spoken.given("It took the test."), True)
+
+
 def open_checkpoint_menu(spoken: Spoken) -> None:
     """Everything that can be done with a checkpoint."""
     spoken.client.window.show_page(CHECKPOINTS)
@@ -818,6 +840,7 @@ POPUPS: tuple[Callable[[Spoken], None], ...] = (
     open_readout,
     open_import,
     open_checkpoint_menu,
+    open_targets,
 )
 
 

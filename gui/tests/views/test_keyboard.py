@@ -31,6 +31,7 @@ from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.theme.tokens import THEMES
 from mosaic_gui.views.main_window import (
+    ALERTS,
     CONNECTION,
     PAGES,
     RUNS,
@@ -257,6 +258,7 @@ POPUPS = {
     "curves": (WATCH, "charts.choose"),
     "copy": (TRAIN, "form.copy"),
     "layouts": (WATCH, "rail.layout"),
+    "targets": (ALERTS, "alerts.targets"),
 }
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from PyQt6.QtCore import QObject, QUrl, pyqtSignal
 from PyQt6.QtGui import QDesktopServices, QGuiApplication
 
+from mosaic_gui.controllers.alert_targets import AlertTargetsController
 from mosaic_gui.controllers.alerts import AlertsController
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.beliefs import BeliefsController
@@ -207,6 +208,9 @@ class ClientParts(QObject):
         self.sweep_starter = SweepFormController(self.sweep_form, self.say, self)
         self.storage_controller = StorageController(self.storage, self.say, self)
         self.alerts_controller = AlertsController(self.alerts, self.say, self)
+        self.alert_targets = AlertTargetsController(
+            self.alerts, self.home, lambda: self.stack.is_local, self
+        )
         self.dashboards = DashboardController(self.watch, self.say, self.open_page, self)
         self.sync_controller = SyncController(self.sync, self.say, self.open_page, self)
 
@@ -244,6 +248,7 @@ class ClientParts(QObject):
             self.sweep_starter,
             self.storage_controller,
             self.alerts_controller,
+            self.alert_targets,
             self.dashboards,
             self.sync_controller,
         )

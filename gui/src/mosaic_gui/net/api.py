@@ -42,6 +42,8 @@ HASHING_MS = 600_000
 """Files of several GiB may be read, one request after the other."""
 IMPORT_MS = 180_000
 """A worker looks into a file for a minute at most, in a process of its own."""
+TARGET_TEST_MS = 60_000
+"""A command may take 30 s."""
 REMOVING_MS = 60_000
 """A step of a removal takes at most half of it."""
 GROUP_MS = 120_000
@@ -304,6 +306,18 @@ class ApiClient(QObject):
     def restore_alert_rule(self, rule_id: str) -> ApiReply:
         """AlertRuleView."""
         return self._send(http_api.RESTORE_ALERT_RULE, rule_id)
+
+    def set_alert_target(self, name: str, request: dict[str, Any]) -> ApiReply:
+        """AlertTargetView. `request`: an AlertTargetRequest, with the user's consent."""
+        return self._send(http_api.SET_ALERT_TARGET, name, body=request)
+
+    def delete_alert_target(self, name: str) -> ApiReply:
+        """None: the target gets no more alerts."""
+        return self._send(http_api.DELETE_ALERT_TARGET, name, read=lambda _data, _reply: None)
+
+    def test_alert_target(self, name: str) -> ApiReply:
+        """DeliveryView of a test that is sent now."""
+        return self._send(http_api.TEST_ALERT_TARGET, name, timeout_ms=TARGET_TEST_MS)
 
     def delete_run(self, run_id: str, *, force: bool = False) -> ApiReply:
         """RunView with `deleted_at`; for a day it can be restored."""

@@ -2,7 +2,7 @@
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
-from mosaic_contracts.alerts import AlertReport, AlertRuleView, AlertView
+from mosaic_contracts.alerts import AlertReport, AlertRuleView, AlertTargetView, AlertView
 from mosaic_gui.state.alerts import alert_rows, rule_rows
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.store import Changes, Store
@@ -22,6 +22,14 @@ class AlertsModel(QObject):
     added = pyqtSignal()
     """The stack has taken the rule that was typed."""
     run_wanted = pyqtSignal(str)
+    target_wanted = pyqtSignal(object)
+    """A TargetDraft to which alerts are to be sent; the user has agreed."""
+    target_test_wanted = pyqtSignal(str)
+    target_removal_wanted = pyqtSignal(str)
+    target_added = pyqtSignal()
+    """The stack has taken the target."""
+    target_said = pyqtSignal(str, bool)
+    """Result of what was done with targets, in words, and whether it worked."""
 
     def __init__(self, store: Store, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -31,7 +39,9 @@ class AlertsModel(QObject):
         """Why the report could not be read, or a rule not be added."""
         self.rules: list[AlertRuleView] = []
         self.alerts: list[AlertView] = []
-        self.targets: list[str] = []
+        self.targets: list[AlertTargetView] = []
+        self.takes_commands = False
+        """Commands can be added: the stack is this machine's, and `./mosaic` opened this window."""
         self.rule_rows = RowsModel(
             (tr("Rule"), tr("Meaning"), tr("Runs"), tr("Added")), parent=self
         )
@@ -54,7 +64,7 @@ class AlertsModel(QObject):
         """Take the stack's report."""
         self.rules = [rule for rule in report.rules if rule.removed_at is None]
         self.alerts = report.alerts
-        self.targets = [f"{target.name} ({target.shown})" for target in report.targets]
+        self.targets = report.targets
         self.is_read, self.problem = True, ""
         self._fill()
 

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QLineEdit, QSplitter, QVBoxLayout, QWidget
 
 from mosaic_contracts.alert_words import EXAMPLES
@@ -12,6 +12,7 @@ from mosaic_gui.viewmodels.alerts import AlertsModel
 from mosaic_gui.views.bases import VisibilityFrame
 from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.plain_table import PlainTable
+from mosaic_gui.views.targets_popup import TargetsPopup
 from mosaic_gui.views.text import button, label, restyle
 
 RUNS_WIDTH = 260
@@ -42,6 +43,8 @@ class AlertsPage(VisibilityFrame):
         self.remove = button(tr("Remove"), "", "alerts.remove")
         self.open = button(tr("Open run"), "", "alerts.open")
         self.settings = button(tr("Notifications …"), "quiet", "alerts.settings")
+        self.targets = button(tr("Targets …"), "quiet", "alerts.targets")
+        self.targets.setToolTip(tr("Send alerts to a webhook or a command, and test that"))
         self._meaning = label("", "small", wraps=True)
         self._targets = label("", "small", wraps=True)
         self._no_rules = label(
@@ -68,12 +71,19 @@ class AlertsPage(VisibilityFrame):
         self.rules.setVisible(bool(model.rules))
         self._no_alerts.setVisible(model.is_read and not model.alerts)
         self.alerts.setVisible(bool(model.alerts))
+        shown = ", ".join(f"{target.name} ({target.shown})" for target in model.targets)
         self._targets.setText(
-            tr("Alerts also go to {targets}.", targets=", ".join(model.targets))
-            if model.targets
-            else tr("./mosaic alerts target add NAME sends alerts to a webhook or a command, too.")
+            tr("Alerts also go to {targets}.", targets=shown)
+            if shown
+            else tr("Alerts can also go to a webhook or a command of yours.")
         )
         self._say()
+
+    def open_targets(self) -> TargetsPopup:
+        """Open the popup of targets above its button."""
+        popup = TargetsPopup(self, self._model)
+        popup.show_at(self.targets.mapToGlobal(QPoint(0, 0)))
+        return popup
 
     def _say(self) -> None:
         words, is_valid = rule_words(self.rule.text())
@@ -120,6 +130,7 @@ class AlertsPage(VisibilityFrame):
         self.alerts.row_chosen.connect(lambda _row: self._say_chosen())
         self.rules.row_chosen.connect(lambda _row: self._say_chosen())
         self.settings.clicked.connect(self.settings_wanted)
+        self.targets.clicked.connect(self.open_targets)
         named_shortcut(self.rules, "Del", tr("Remove the rule"), self.remove.click)
         for keys, text in (("Return", tr("Open the run of the alert")), ("Enter", "")):
             named_shortcut(self.alerts, keys, text, self.open.click)
@@ -148,7 +159,10 @@ class AlertsPage(VisibilityFrame):
         layout.addLayout(line)
         layout.addWidget(self._meaning)
         layout.addWidget(split, 1)
-        layout.addWidget(self._targets)
+        foot = QHBoxLayout()
+        foot.addWidget(self._targets, 1)
+        foot.addWidget(self.targets)
+        layout.addLayout(foot)
         order = (
             self.rule,
             self.runs,
@@ -157,6 +171,7 @@ class AlertsPage(VisibilityFrame):
             self.remove,
             self.alerts,
             self.open,
+            self.targets,
             self.settings,
         )
         for before, after in pairwise(order):
