@@ -14,6 +14,7 @@ from mosaic_hook.spool import BELL, Spool
 def test_lines_follow_in_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full file is followed by another; all lines are there in order."""
     monkeypatch.setattr(spool_module, "SEGMENT_BYTES", 100)
+    monkeypatch.setattr(spool_module, "UNREAD_SEGMENTS", 100)
     spool = Spool(str(tmp_path))
     for number in range(50):
         spool.add({"number": number, "text": "ä"})
@@ -36,8 +37,27 @@ def test_a_slow_reader_holds_the_script(tmp_path: Path, monkeypatch: pytest.Monk
     spool = Spool(str(tmp_path))
     for number in range(8):
         spool.add({"number": number})
-    assert len(waits) == 4
-    assert [line["number"] for line in spooled(tmp_path)] == [4, 5, 6, 7]
+    assert len(waits) == 3
+    assert [line["number"] for line in spooled(tmp_path)] == [3, 4, 5, 6, 7]
+
+
+def test_a_process_waits_for_the_files_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is of all processes together; the file that each writes to does not count."""
+    monkeypatch.setattr(spool_module, "SEGMENT_BYTES", 10)
+    monkeypatch.setattr(spool_module, "UNREAD_SEGMENTS", 3)
+    for number in range(5):
+        (tmp_path / f"77-1-{number:06d}.jsonl").write_text("{}\n")
+    waits = []
+
+    def delete_oldest(_seconds: float) -> None:
+        waits.append(min(tmp_path.glob("77-1-*.jsonl")))
+        waits[-1].unlink()
+
+    monkeypatch.setattr(time, "sleep", delete_oldest)
+    Spool(str(tmp_path)).add({"number": 1})
+    assert len(waits) == 1
 
 
 def test_the_bell_rings(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ def number_of(value: Any) -> float | None:
     if isinstance(value, (str, bytes)):
         return None
     try:
-        return float(value)
+        detach = getattr(value, "detach", None)  # a tensor with a gradient warns when it becomes a number
+        return float(value if detach is None else detach())
     except (TypeError, ValueError, OverflowError, RuntimeError):
-        return None  # of a tensor that still needs its gradient, or has several elements
+        return None  # it has several elements
 
 
 def step_of(value: Any) -> int | None:

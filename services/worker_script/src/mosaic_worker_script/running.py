@@ -24,9 +24,9 @@ from mosaic_workerkit.surroundings import surroundings_of
 
 SPOOL = "spool"
 """Folder of the spool in a run's folder."""
-START_WAIT_S = 60.0
-"""Seconds that a script has to make its first environment, from when it is heard. Then the config is written without
-its spaces."""
+START_WAIT = 0.75
+"""Part of the time until a run must have an event in which a script can make its first environment. Then the config is
+written without its spaces."""
 LISTENED = "gymnasium, gym, TensorBoard, W&B, mlflow, Stable-Baselines3, torch.save, safetensors"
 """What is listened to, for plans."""
 _FILES_LOOK_S = 0.5
@@ -71,7 +71,7 @@ def run_script(
         nonlocal files_due
         reader.read()
         now = time.monotonic()
-        if hearing.has_process and now - began > START_WAIT_S:
+        if hearing.has_process and now - began > START_WAIT * context.spec.start_deadline_s:
             translator.begin()
         elif not hearing.has_process:
             translator.tick()

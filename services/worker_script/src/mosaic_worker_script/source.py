@@ -1,6 +1,8 @@
 """What code a run had: the script, the commit and the changes since, and the packages of its environment."""
 
 import hashlib
+from email.message import Message
+from email.parser import HeaderParser
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Any
@@ -62,14 +64,16 @@ class RecordedCode:
         if search_path == self._search_path:
             return
         self._search_path = search_path
-        found: dict[str, Distribution] = {}
+        found: dict[str, tuple[str, Distribution]] = {}
         for distribution in distributions(path=search_path):
-            name = distribution.metadata["Name"] if distribution.metadata else None
-            if name and len(found) < MAX_PACKAGES:
-                found.setdefault(name.lower().replace("_", "-"), distribution)
+            head = _head(distribution)
+            name, version = head["Name"], head["Version"]
+            if name and version and len(found) < MAX_PACKAGES:
+                found.setdefault(name.lower().replace("_", "-"), (version, distribution))
+        known = dict(sorted(found.items()))
         self._config["interpreter"] = interpreter
-        self._config["installed"] = {name: found[name].version for name in sorted(found)}
-        lines = [f"{_requirement(name, found[name])}\n" for name in sorted(found)]
+        self._config["installed"] = {name: version for name, (version, _) in known.items()}
+        lines = [f"{_requirement(name, *of_it)}\n" for name, of_it in known.items()]
         self._write(PACKAGES, "".join(lines).encode())
 
     def announce(self, telemetry: Telemetry) -> None:
@@ -102,7 +106,13 @@ class RecordedCode:
             self._files.append(path)
 
 
-def _requirement(name: str, distribution: Distribution) -> str:
+def _head(distribution: Distribution) -> Message:
+    """The metadata without the description, whose parsing would take most of the time."""
+    text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
+    return HeaderParser().parsestr(text.partition("\n\n")[0])
+
+
+def _requirement(name: str, version: str, distribution: Distribution) -> str:
     """`name==version`, or where it was installed from."""
     text = distribution.read_text("direct_url.json")
     try:
@@ -114,5 +124,5 @@ def _requirement(name: str, distribution: Distribution) -> str:
     except (msgspec.DecodeError, AttributeError, KeyError):
         url = None
     if not isinstance(url, str):
-        return f"{name}=={distribution.version}"
+        return f"{name}=={version}"
     return f"-e {url}" if is_editable else f"{name} @ {kind}{url}{commit}"
