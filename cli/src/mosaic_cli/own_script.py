@@ -26,8 +26,9 @@ _ENVIRONMENT = ("env-id", "env", "env-name", "environment", "gym-id", "task")
 _SEED = ("seed", "random-seed")
 _STEPS = ("total-timesteps", "timesteps", "num-timesteps", "total-steps", "max-steps")
 _LISTENED = (
-    "gymnasium and gym (episodes and steps), TensorBoard, W&B, mlflow and the logger of Stable-Baselines3 (metrics), "
-    "torch.save, safetensors and model.save (checkpoints)"
+    "gymnasium, gym and EnvPool (episodes and steps), TensorBoard, W&B, mlflow, Lightning and the loggers of "
+    "Stable-Baselines3 and d3rlpy (metrics), tqdm and rich (progress), torch.save, safetensors and model.save "
+    "(checkpoints)"
 )
 
 

@@ -6,7 +6,7 @@ import atexit
 import os
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Callable, Iterator
 
 from mosaic_hook.settings import HookSettings
@@ -136,6 +136,7 @@ class Reporter:
         *,
         after: _Function | None = None,
         before: _Function | None = None,
+        silences: bool = True,
     ) -> None:
         """Replace a function by one that calls it and reports.
 
@@ -145,13 +146,14 @@ class Reporter:
             what: name of the listener, for `fail`.
             after: called with the result and the arguments after a call that did not raise.
             before: called with the arguments before the call.
+            silences: whether calls within this one are not reported.
         """
         original = getattr(owner, name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if self.is_silent:
                 return original(*args, **kwargs)
-            with self.silence():
+            with self.silence() if silences else nullcontext():
                 if before is not None:
                     try:
                         before(*args, **kwargs)

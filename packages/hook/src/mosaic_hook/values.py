@@ -15,7 +15,8 @@ def number_of(value: Any) -> float | None:
     if isinstance(value, (str, bytes)):
         return None
     try:
-        detach = getattr(value, "detach", None)  # a tensor with a gradient warns when it becomes a number
+        # A tensor with a gradient warns when it becomes a number.
+        detach = getattr(value, "detach", None)
         return float(value if detach is None else detach())
     except (TypeError, ValueError, OverflowError, RuntimeError):
         return None  # it has several elements

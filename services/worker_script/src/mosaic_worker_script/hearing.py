@@ -9,6 +9,7 @@ from typing import Any
 from mosaic_worker_script.adopted import AdoptedFiles
 from mosaic_worker_script.lines import (
     ActLine,
+    BarLine,
     DeafLine,
     EndLine,
     EnvironmentLine,
@@ -73,6 +74,8 @@ class Hearing:
         self._shows = telemetry.spec.record.has_observations
         self._spaces: dict[int, dict[str, dict[str, Any]]] = {}
         self._steps: dict[str, int] = {}
+        self._bar_process: str | None = None
+        self._bar: tuple[int, int] | None = None
         self.has_process = False
         """Whether a Python process of the script is listened to."""
         self.has_events = False
@@ -89,6 +92,7 @@ class Hearing:
             EndLine: self._end,
             StepsLine: self._count,
             ValueLine: self._value,
+            BarLine: self._show_bar,
             FileLine: self._file,
             TextLine: self._text,
             HistogramLine: self._histogram,
@@ -105,7 +109,19 @@ class Hearing:
                 self._translator.refuse("heard_line_invalid", str(error), line)
                 continue
             self._record(process, heard, line)
-        self._telemetry.progress(self.global_step, self._config.get("total_steps"))
+        self.show_progress()
+
+    def show_progress(self) -> None:
+        """Report how far the script is."""
+        self._telemetry.progress(*self._progress())
+
+    def _progress(self) -> tuple[int, int | None]:
+        """Steps so far and in all: as the run names them, else in the proportion of the script's progress bar."""
+        steps, total = self.global_step, self._config.get("total_steps")
+        if total is not None or self._bar is None:
+            return steps, total
+        done, length = self._bar
+        return (steps, max(steps, round(steps * length / done))) if steps else (done, length)
 
     @property
     def global_step(self) -> int:
@@ -194,6 +210,12 @@ class Hearing:
     def _value(self, _process: str, line: ValueLine) -> None:
         self._begin()
         self._telemetry.metric(line.name, line.step, line.value)
+
+    def _show_bar(self, process: str, line: BarLine) -> None:
+        """Take the bar of the first process that shows one."""
+        self._bar_process = self._bar_process or process
+        if process == self._bar_process:
+            self._bar = (line.done, line.total) if line.done and line.total else None
 
     def _file(self, _process: str, line: FileLine) -> None:
         self._begin()

@@ -100,6 +100,13 @@ class ValueLine(_Line, tag="metric"):
     step: _Count | None = None
 
 
+class BarLine(_Line, tag="progress"):
+    """What the outermost progress bar shows. `total` None: no bar counts any more."""
+
+    done: _Count
+    total: _Count | None
+
+
 class FileLine(_Line, tag="file"):
     """The script has written a file with what was learned."""
 
@@ -156,6 +163,7 @@ SpoolLine = (
     | EndLine
     | StepsLine
     | ValueLine
+    | BarLine
     | FileLine
     | TextLine
     | HistogramLine

@@ -27,7 +27,10 @@ SPOOL = "spool"
 START_WAIT = 0.75
 """Part of the time until a run must have an event in which a script can make its first environment. Then the config is
 written without its spaces."""
-LISTENED = "gymnasium, gym, TensorBoard, W&B, mlflow, Stable-Baselines3, torch.save, safetensors"
+LISTENED = (
+    "gymnasium, gym, EnvPool, TensorBoard, W&B, mlflow, Stable-Baselines3, d3rlpy, Lightning, tqdm, rich, "
+    "torch.save, safetensors"
+)
 """What is listened to, for plans."""
 _FILES_LOOK_S = 0.5
 _START = Path(mosaic_hook.__file__).parent / "start"
@@ -103,6 +106,7 @@ def run_script(
         translator.take_all(splitter.finish())
     files.finish()
     translator.begin()
+    hearing.show_progress()
     code.announce(telemetry)
     _record_end(context, translator, hearing, ending)
     reader.close()
@@ -121,8 +125,8 @@ def _record_end(
         telemetry.note("not-heard", words, kept=True)
     elif not hearing.has_events and not translator.events_read:
         words = (
-            "Nothing was heard: the script makes no environment by gymnasium.make or gym.make, and logs to none of "
-            "TensorBoard, W&B, mlflow and Stable-Baselines3. Its output is in the log."
+            "Nothing was heard: the script makes no environment of gymnasium, gym or EnvPool, and logs by none of the "
+            "libraries that are listened to (docs/scripts.md). Its output is in the log."
         )
         telemetry.note("not-heard", words, kept=True)
     telemetry.extra("script.heard", {"libraries": hearing.libraries, "steps": hearing.global_step})

@@ -18,6 +18,8 @@ _PROGRESS_S = 0.25
 _counters: dict[int, HeardEnvironment] = {}
 """By the identity of the environment, so that nothing is added to it: a copy or a pickle of it is as it would be."""
 _heard_classes: set[type] = set()
+made_by_make: set[int] = set()
+"""Identities of what lies innermost in the environments that are counted."""
 
 
 def listen_to_make(reporter: Reporter, module: Any) -> None:
@@ -42,12 +44,15 @@ def listen_to(reporter: Reporter, env: Any, library: str) -> None:
     if not reporter.settings.has_episodes or id(env) in _counters:
         return
     _hear_class(reporter, type(env), library)
-    counter = HeardEnvironment(reporter, env, _next_number(reporter.settings.spool))
+    counter = HeardEnvironment(reporter, env, next_number(reporter.settings.spool))
     _counters[id(env)] = counter
     weakref.finalize(env, _counters.pop, id(env), None)
+    inner = getattr(env, "unwrapped", env)
+    made_by_make.add(id(inner))
+    weakref.finalize(inner, made_by_make.discard, id(inner))
 
 
-def _next_number(folder: str) -> int:
+def next_number(folder: str) -> int:
     """Number of the next environment of the run; no two processes get the same."""
     number = 0
     while True:
@@ -121,6 +126,8 @@ class HeardEnvironment:
         self._total = 0.0
         self._began = 0.0
         self._is_open = False
+        self.is_within = False
+        """Whether its `step` or `reset` is being called."""
         self._records = False
         self._origin: dict[str, Any] | None = None
         self._told = 0.0
@@ -160,6 +167,11 @@ class HeardEnvironment:
             if self._shows:
                 fields["observation"] = plain(observation)
             self._reporter.add(fields)
+
+    def cut(self) -> None:
+        """End an episode that a wrapper has ended, which the environment itself did not see."""
+        if self._is_open and self._length:
+            self._end(2)
 
     def step(self, action: Any, result: tuple[Any, ...]) -> None:
         """Count a step, and record it where the episode's steps are."""

@@ -35,7 +35,7 @@ def listen_to_sb3_save(reporter: Reporter, module: Any) -> None:
         reporter.heard("stable_baselines3.save")
         if isinstance(path, (str, os.PathLike)):
             whole = os.fspath(path)
-            is_there = os.path.exists(whole)
-            reporter.checkpoint(whole if is_there else whole + ".zip", "stable_baselines3.save")
+            has_ending = bool(os.path.splitext(whole)[1])  # RL Zoo has a folder with the path alone
+            reporter.checkpoint(whole if has_ending else whole + ".zip", "stable_baselines3.save")
 
     reporter.replace(module.BaseAlgorithm, "save", "stable_baselines3.save", after=saved)

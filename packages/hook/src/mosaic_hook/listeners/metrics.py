@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Mapping
 
 from mosaic_hook.listeners.media import MediaReporter, listen_to_writer_media
@@ -53,7 +54,7 @@ def listen_to_wandb(reporter: Reporter, module: Any) -> None:
         reporter.heard("wandb")
         at = counts["steps"] if step is None else step
         counts["steps"] = int(at) + 1
-        _report_all(reporter, data, at, media=media)
+        report_all(reporter, data, at, media=media)
 
     reporter.replace(module.Run, "log", "wandb", after=log)
 
@@ -69,7 +70,7 @@ def listen_to_mlflow(reporter: Reporter, module: Any) -> None:
         _result: Any, metrics: Mapping[str, Any], step: Any = None, *_: Any, **__: Any
     ) -> None:
         reporter.heard("mlflow")
-        _report_all(reporter, metrics, step)
+        report_all(reporter, metrics, step)
 
     reporter.replace(module, "log_metric", "mlflow", after=one)
     reporter.replace(module, "log_metrics", "mlflow", after=several)
@@ -92,15 +93,46 @@ def listen_to_sb3_logger(reporter: Reporter, module: Any) -> None:
     reporter.replace(module.Logger, "dump", "stable_baselines3", before=dump)
 
 
-def _report_all(
+def listen_to_d3rlpy(reporter: Reporter, module: Any) -> None:
+    """Hear the means that d3rlpy's logger writes at the end of an epoch."""
+
+    def commit(metrics: Any, _logger: Any, _epoch: int, step: int, *_: Any) -> None:
+        reporter.heard("d3rlpy")
+        report_all(reporter, metrics or {}, step)
+
+    reporter.replace(module.D3RLPyLogger, "commit", "d3rlpy", after=commit)
+
+
+def listen_to_tensorflow_summary(reporter: Reporter, module: Any) -> None:
+    """Hear `tf.summary.scalar`, which TensorFlow has from TensorBoard; Keras' callback calls it, too."""
+
+    def scalar(_result: Any, name: str, data: Any, step: Any = None, *_: Any, **__: Any) -> None:
+        tensorflow = sys.modules.get("tensorflow")
+        if step is None and tensorflow is not None:
+            step = tensorflow.summary.experimental.get_step()
+        reporter.heard("tf.summary")
+        reporter.metric(name, data, step)
+
+    reporter.replace(module, "scalar", "tf.summary", after=scalar)
+
+
+def report_all(
     reporter: Reporter,
     data: Mapping[str, Any],
     step: Any,
     prefix: str = "",
     media: MediaReporter | None = None,
 ) -> None:
+    """Report each number of a map; maps in it have their name in front.
+
+    Args:
+        data: by the names of metrics.
+        step: of all of them.
+        prefix: of their names.
+        media: reports what is an image or a histogram of W&B; None: these are left out.
+    """
     for name, value in data.items():
         if isinstance(value, dict):
-            _report_all(reporter, value, step, f"{prefix}{name}/", media)
+            report_all(reporter, value, step, f"{prefix}{name}/", media)
         elif media is None or not media.of_wandb(prefix + str(name), value, step):
             reporter.metric(prefix + str(name), value, step)
