@@ -133,7 +133,7 @@ def rates(stack: WarmStack, client: Client, rounds: int, rate: int) -> dict[str,
         "synthetic",
         "synthetic",
         "Synthetic-v0",
-        steps=10**9,
+        steps=10**8,
         record="replay",
         parameters={"rate": rate},
     )
