@@ -231,7 +231,7 @@ def read_history(spoken: Spoken) -> None:
     ]
     ends = [EpisodeRow(attempt=1, env=0, episode=4), rows[0].model_copy(update={"truncated": True})]
     client.watch.take_episodes([*rows, *ends])
-    client.watch.take_files(spoken.given(FILES))
+    client.watch.take_files(spoken.given(FILES, *(Path(file.path).name for file in FILES)))
     client.beliefs.take_events(run_of, EMITTED, "1.worker.13")
     client.beliefs.take_episodes(run_of, [rows[1].model_copy(update={"env": 0}), rows[0]])
     client.beliefs.choose_episode(EpisodeKey(1, 0, 3))

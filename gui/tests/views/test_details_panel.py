@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 from PyQt6.QtTest import QSignalSpy
+from PyQt6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 from tests.specimen import report, run, run_id
 from tests.storage_specimen import use
@@ -156,3 +157,17 @@ def test_names_leave_values_at_least_half(client: DesktopClient) -> None:
     panel = client.window.watch.details
     panel._share_width()
     assert panel._table.columnWidth(1) >= panel._table.columnWidth(0)
+
+
+def test_a_value_is_copied_by_a_right_click(client: DesktopClient) -> None:
+    """The whole value, however narrow its column is."""
+    panel, rows = client.window.watch.details, client.watch.details
+    panel._open_menu(panel._table.visualRect(rows.index(0, 1)).center())
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    assert [action.text() for action in menu.actions()] == ["Copy value", "Copy name and value"]
+    menu.actions()[0].trigger()
+    clipboard = QApplication.clipboard()
+    assert clipboard is not None
+    assert clipboard.text() == run_id(1)
+    menu.close()

@@ -4,7 +4,7 @@ import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtGui import QGuiApplication
 from PyQt6.QtTest import QSignalSpy
-from PyQt6.QtWidgets import QFileDialog, QPushButton
+from PyQt6.QtWidgets import QApplication, QFileDialog, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.specimen import run, run_id, worker
 
@@ -187,3 +187,18 @@ def test_names_of_files_are_read_in_a_narrow_panel(shown: Shown) -> None:
     assert not shown.panel.table.isColumnHidden(1)
     shown.panel.resize(330, 300)
     assert shown.panel.table.isColumnHidden(1)
+
+
+def test_a_right_click_offers_what_the_buttons_do(shown: Shown) -> None:
+    """For the file below the pointer; what the buttons do not offer, the menu does not."""
+    panel, rows = shown.panel, shown.model.files
+    asked = QSignalSpy(panel.train_on_wanted)
+    panel._open_menu(panel.table.visualRect(rows.index(0, 0)).center())
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    titles = [action.text() for action in menu.actions()]
+    assert titles == ["Play", "Train on", "Download", "Save as …", "Copy path"]
+    menu.actions()[titles.index("Train on")].trigger()
+    assert len(asked) == 1
+    assert asked[0] == [run_id(0), CHECKPOINT.path]
+    menu.close()

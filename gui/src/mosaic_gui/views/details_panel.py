@@ -2,13 +2,14 @@
 
 from html import escape
 
-from PyQt6.QtCore import Qt, pyqtSignal
-from PyQt6.QtGui import QResizeEvent
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
+from PyQt6.QtGui import QGuiApplication, QResizeEvent
 from PyQt6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QLabel,
     QLineEdit,
+    QMenu,
     QPlainTextEdit,
     QTableView,
     QVBoxLayout,
@@ -49,6 +50,8 @@ class DetailsPanel(QWidget):
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self._narrow)
         table.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # the end of an id differs
+        table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        table.customContextMenuRequested.connect(self._open_menu)
         header = table.horizontalHeader()
         if header is not None:
             header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
@@ -94,6 +97,25 @@ class DetailsPanel(QWidget):
         ):
             signal.connect(self.refresh)
         self.refresh()
+
+    def _open_menu(self, place: QPoint) -> None:
+        """Offer to copy the row at a place."""
+        index = self._table.indexAt(place)
+        viewport = self._table.viewport()
+        if not index.isValid() or viewport is None:
+            return
+        self._table.setCurrentIndex(index)
+        name, value = (str(index.siblingAtColumn(column).data()) for column in range(2))
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for title, text in (
+            (tr("Copy value"), value),
+            (tr("Copy name and value"), f"{name}\t{value}"),
+        ):
+            action = menu.addAction(title)
+            if action is not None:
+                action.triggered.connect(lambda _on, text=text: _copy(text))
+        menu.popup(viewport.mapToGlobal(place))
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         super().resizeEvent(event)
@@ -181,6 +203,12 @@ class DetailsPanel(QWidget):
                 else tr("Continued in {runs}", runs=named)
             )
         return "<br>".join(lines)
+
+
+def _copy(text: str) -> None:
+    clipboard = QGuiApplication.clipboard()
+    if clipboard is not None:
+        clipboard.setText(text)
 
 
 def _link(relative: Relative) -> str:

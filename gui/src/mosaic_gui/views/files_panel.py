@@ -1,10 +1,11 @@
 """The files of a run, with buttons to download them, copy paths, and use checkpoints."""
 
-from PyQt6.QtCore import QModelIndex, QStandardPaths, Qt, pyqtSignal
+from PyQt6.QtCore import QModelIndex, QPoint, QStandardPaths, Qt, pyqtSignal
 from PyQt6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
 from PyQt6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
+    QMenu,
     QProgressBar,
     QPushButton,
     QVBoxLayout,
@@ -67,6 +68,8 @@ class FilesPanel(QWidget):
         layout.addWidget(self.table, 1)
         self.table.row_chosen.connect(self._on_row)
         self.table.activated.connect(self._on_activated)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.table.customContextMenuRequested.connect(self._open_menu)
         model.files.modelReset.connect(self._on_reset)
         model.files.transfers_changed.connect(self._show_transfers)
         model.run_changed.connect(self.refresh)
@@ -77,6 +80,28 @@ class FilesPanel(QWidget):
     def file(self) -> ArtifactRow | None:
         """The chosen file."""
         return self._model.files.file(self._path)
+
+    def _open_menu(self, place: QPoint) -> None:
+        """Offer for the file at a place what the buttons do."""
+        index, viewport = self.table.indexAt(place), self.table.viewport()
+        if not index.isValid() or viewport is None:
+            return
+        self.table.setCurrentIndex(index)
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for made, title in (
+            (self.show_video, tr("Show the video")),
+            (self.play, tr("Play")),
+            (self.train_on, tr("Train on")),
+            (self.save, tr("Download")),
+            (self.save_as, tr("Save as …")),
+            (self.copy, tr("Copy path")),
+        ):
+            action = None if made.isHidden() else menu.addAction(title)
+            if action is not None:
+                action.setEnabled(made.isEnabled())
+                action.triggered.connect(made.click)
+        menu.popup(viewport.mapToGlobal(place))
 
     def refresh(self) -> None:
         """Enable the actions of the chosen file; tool tips say why not."""
