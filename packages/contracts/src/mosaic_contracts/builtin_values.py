@@ -40,6 +40,7 @@ _SPACED = {"action": "action", "observation": "observation"}
 """Field of an event -> space of the config."""
 _SCALARS = frozenset({int, float, bool, type(None)})
 _LEAVES = _SCALARS | {str}
+_TEXT = frozenset({str})
 
 Space = Mapping[str, Any]
 
@@ -96,14 +97,19 @@ def to_builtin(value: Any, space: Space | None, levels: int = MAX_LEVELS) -> Any
     Raises:
         TypeError: the value is none of msgpack.
     """
-    if type(value) in _LEAVES or isinstance(value, str | int | float):
+    kind = type(value)
+    if kind in _LEAVES:
+        return value
+    if kind is dict and levels and _is_plain(value):
+        return dict(value)
+    if isinstance(value, str | int | float):
         return value
     if isinstance(value, bytes):
         known = _by_space(value, space) if space else None
         return _base64(value) if known is None else known
     if levels == 0 and isinstance(value, Mapping | list | tuple):
         return TOO_DEEP
-    if isinstance(value, dict | Mapping):
+    if isinstance(value, Mapping):
         inner = _inner_spaces(space)
         return {
             _key(key): item
@@ -120,6 +126,11 @@ def to_builtin(value: Any, space: Space | None, levels: int = MAX_LEVELS) -> Any
     if isinstance(value, datetime.datetime):
         return value.isoformat()
     raise TypeError(f"{type(value).__name__} is not a value of msgpack")
+
+
+def _is_plain(value: dict[Any, Any]) -> bool:
+    """Whether a dictionary has text keys, and values that JSON has, none of them nested."""
+    return _TEXT.issuperset(map(type, value)) and _LEAVES.issuperset(map(type, value.values()))
 
 
 def _by_space(raw: bytes, space: Space) -> Any:

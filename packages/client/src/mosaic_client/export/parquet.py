@@ -36,6 +36,8 @@ the time of a dictionary."""
 _DISTINCT = {"hash"}
 """Columns without equal values: a dictionary of them would be thrown away."""
 _FLAGS = tuple(pa.scalar(int(flag), pa.int64()) for flag in StepFlag)
+_AS_IT_IS = frozenset({str, type(None)})
+"""Types whose values a column of text takes."""
 _FIRST = pa.scalar(0, pa.int8())
 _NO_FLAG = pa.scalar(0, pa.int64())
 _OF_SPACES = ("action", "observation")
@@ -242,9 +244,7 @@ def _plain_column(values: list[Any], kind: pa.DataType) -> pa.Array:
     if values and type(values[0]) is bytes:
         return hexadecimal(values)
     if pa.types.is_string(kind):
-        values = [
-            value if isinstance(value, str | None) else json_text(value, None) for value in values
-        ]
+        values = [value if type(value) in _AS_IT_IS else json_text(value, None) for value in values]
     elif None not in values:
         return integers(values) if pa.types.is_integer(kind) else floats(values)
     return pa.array(values, kind)
