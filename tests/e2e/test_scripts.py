@@ -61,6 +61,31 @@ def test_a_script_is_a_run(stack: StackUnderTest, script: Path, tmp_path: Path) 
     assert kept.read_text() == SCRIPT
 
 
+REPLAYED = """
+import gymnasium as gym
+import numpy as np
+env = gym.make("MountainCarContinuous-v0", max_episode_steps=60, goal_velocity=0.1)
+rng = np.random.default_rng(1)
+for episode in range(4):
+    env.reset(seed=5 if episode == 0 else None)
+    while not any(env.step(rng.uniform(-1, 1, 1).astype("f4"))[2:4]):
+        pass
+"""
+
+
+def test_an_episode_of_a_script_is_replayed(stack: StackUnderTest, tmp_path: Path) -> None:
+    """An episode in an environment of Gymnasium is rebuilt by the worker for plays, and is equal step by step."""
+    script = tmp_path / "car.py"
+    script.write_text(REPLAYED)
+    python = str(VENVS / "worker_play" / "bin" / "python")
+    made = stack.cli("run", str(script), "--python", python, "--yes", "--json")
+    assert made.returncode == 0, made.stderr
+    run_id = json.loads(made.stdout)["run_id"]
+    stack.wait_stored(run_id, 240)
+    replayed = stack.cli("replay", run_id, "--episode", "2", "--verify", timeout_s=170)
+    assert replayed.returncode == 0, replayed.stdout + replayed.stderr
+
+
 def test_a_group_of_scripts_and_a_failure(stack: StackUnderTest, script: Path) -> None:
     """`{seed}` makes a group of one line; a script that raises is a failed run with its last words."""
     python = str(VENVS / "worker_play" / "bin" / "python")

@@ -164,6 +164,9 @@ class Hearing:
         if not self._config["spaces"]:
             self._config["spaces"] = line.spaces
             self._config["environment"] = line.id
+            self._config["environment_arguments"] = line.arguments
+            if line.max_episode_steps is not None:
+                self._config["max_episode_steps"] = line.max_episode_steps
         self._begin()
 
     def _start(self, _process: str, line: StartLine) -> None:

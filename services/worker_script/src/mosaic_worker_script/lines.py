@@ -49,6 +49,8 @@ class EnvironmentLine(_Line, tag="environment"):
     env: _Count
     id: _Text
     spaces: dict[str, dict[str, Any]]
+    arguments: dict[str, Any] = {}
+    max_episode_steps: _StepNumber | None = None
 
 
 class StartLine(_Line, tag="start"):

@@ -138,6 +138,8 @@ class HeardEnvironment:
                 "type": "environment",
                 "env": number,
                 "id": getattr(spec, "id", None) or type(getattr(env, "unwrapped", env)).__name__,
+                "arguments": _arguments(spec),
+                "max_episode_steps": getattr(spec, "max_episode_steps", None),
                 "spaces": {
                     "observation": space_of(getattr(env, "observation_space", None)),
                     "action": space_of(getattr(env, "action_space", None)),
@@ -209,6 +211,18 @@ class HeardEnvironment:
             f'"return":{json_number(self._total)},"length":{self._length},"flags":{flags},'
             f'"duration_s":{duration!r},"steps":{self._reporter.steps}}}\n'
         )
+
+
+def _arguments(spec: Any) -> dict[str, Any]:
+    """Arguments of `make` by which an environment is made again; those that JSON does not have are left out."""
+    found = {}
+    for name, value in dict(getattr(spec, "kwargs", None) or {}).items():
+        if name != "render_mode":
+            try:
+                found[str(name)] = json.loads(json.dumps(plain(value)))
+            except (TypeError, ValueError):
+                continue
+    return found
 
 
 def _outcome(result: tuple[Any, ...]) -> tuple[Any, float, bool, bool]:

@@ -1,11 +1,13 @@
 """New runs that rebuild a recorded episode of an earlier one."""
 
 import asyncio
+from contextlib import suppress
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from pydantic import ValidationError
 
+from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.replays import REPLAY_WALL_TIME_S, ReplayRequest, ReplaySource
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import ReplayOrder
@@ -26,6 +28,8 @@ MEMORY_MB = 4096
 _OUTBOX_BYTES = 16 * 2**20
 """A replay records a few events; frames go another way. One that records its steps waits while its outbox is full."""
 _GRACE_S = 5.0
+_PLAYS = "play"
+"""Worker that makes environments of Gymnasium by their ids alone."""
 _NAME_LENGTH = 200
 
 
@@ -76,20 +80,33 @@ class RunReplays:
         found = await find_episode(self._episodes, record, asked)
         wanted = asked.model_dump(include={"draws", "from_episode", "observations"})
         source = found.source.model_copy(update=wanted)
-        description = await self._description(record)
+        worker, description = await self._replayer(record)
         episode = _Episode(source.run_id, source.attempt, source.env, source.episode)
         # Two requests at once start one replay.
         async with self._locks.setdefault(episode, asyncio.Lock()):
             living = await self._find_living(source)
             if living is not None:
                 return await self._admission.answer_with(living, key)
-            return await self._admission.queue_derived(_spec(record, source), description, key)
+            return await self._admission.queue_derived(
+                _spec(record, source, worker), description, key
+            )
 
-    async def _description(self, record: RunRecord) -> WorkerDescription:
-        """What the run's own worker says of itself: no other one has its environments."""
-        description = await self._catalogue.describe(self._catalogue.find(record.spec.worker))
+    async def _replayer(self, record: RunRecord) -> tuple[str, WorkerDescription]:
+        """The worker that rebuilds: the run's own, as no other one has its environments.
+
+        A script of the user's own has environments that it does not describe. Where it makes one that the worker for
+        plays has, that one rebuilds it; what differs from the script's is found by the comparison.
+        """
+        name = record.spec.worker
+        description = await self._catalogue.describe(self._catalogue.find(name))
         if RunKind.REPLAY in description.modes:
-            return description
+            return name, description
+        if not description.environments or description.own_environments:
+            with suppress(ProblemError):  # it is not installed
+                other = await self._catalogue.describe(self._catalogue.find(_PLAYS))
+                known = {environment.id for environment in other.environments}
+                if RunKind.REPLAY in other.modes and record.spec.environment in known:
+                    return _PLAYS, other
         raise impossible(
             f"The worker {record.spec.worker} cannot replay",
             f"Its version {description.version} does not have the verb `replay`. A worker gets it from "
@@ -111,10 +128,10 @@ class RunReplays:
         return None
 
 
-def _spec(record: RunRecord, source: ReplaySource) -> RunSpec:
+def _spec(record: RunRecord, source: ReplaySource, worker: str) -> RunSpec:
     spec = record.spec
     return RunSpec(
-        worker=spec.worker,
+        worker=worker,
         algorithm=spec.algorithm,
         environment=spec.environment,
         seed=spec.seed,
