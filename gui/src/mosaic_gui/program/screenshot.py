@@ -111,13 +111,14 @@ class Screenshots(QObject):
         beside = client.window.train.preflight.show_view
         self._views += [
             ("runs_grouped", lambda: client.window.runs.grouping.setChecked(True), self._has_list),
+            # early: what goes next is gone half a minute after the profile of a run was changed
+            ("storage", lambda: client.window.show_page(STORAGE), self._has_sizes),
             ("train", lambda: client.window.show_page(TRAIN), self._has_report),
             ("train_plan", partial(beside, PLAN), self._has_report),
             ("train_about", partial(beside, ABOUT), self._has_report),
             ("trained", lambda: self._use_trained(runs), lambda: client.agents.key is not None),
             ("play", lambda: client.window.show_page(PLAY), lambda: True),
             ("checkpoints", lambda: client.window.show_page(CHECKPOINTS), self._has_checkpoints),
-            ("storage", lambda: client.window.show_page(STORAGE), self._has_sizes),
             ("alerts", lambda: client.window.show_page(ALERTS), lambda: client.alerts.is_read),
             ("settings", lambda: client.window.show_page(SETTINGS), lambda: True),
             ("palette", self._open_palette, lambda: QApplication.activePopupWidget() is not None),

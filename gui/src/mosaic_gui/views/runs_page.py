@@ -33,7 +33,6 @@ from mosaic_gui.views.tag_popup import TagPopup
 from mosaic_gui.views.text import button, frame, label
 from mosaic_gui.views.trash_panel import TrashPanel
 
-_HOW_WIDTH = 460
 _LIVE = frozenset(state for state in RunState if not state.is_final)
 _FAILED = frozenset(FAILED_STATES)
 _GROUPS = {
@@ -320,17 +319,11 @@ class RunsPage(QWidget):
         words = label(tr("No match"), "heading")
         self.show_all = button(tr("Show all runs"), "", "runs.show_all")
         self.show_all.clicked.connect(self._show_all)
-        how = label(
-            tr(
-                "A word is looked for in names, notes, tags and ids. since:7d, lr>=1e-3, best>400 and "
-                "state:failed find runs by value; Ctrl+Space lists what there is."
-            ),
-            "muted",
-            wraps=True,
+        texts = label(tr("A word is looked for in names, notes, tags and ids."), "muted")
+        values = label(
+            tr("since:7d, lr>=1e-3, best>400 and state:failed find runs by value."), "muted"
         )
-        how.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        how.setFixedWidth(_HOW_WIDTH)
-        for part in (words, how, self.show_all):
+        for part in (words, texts, values, self.show_all):
             layout.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
         layout.addStretch(3)
         return panel
