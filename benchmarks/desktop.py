@@ -1,7 +1,7 @@
 """The desktop client under load: frames, input, opening a long run, a long list, stop, memory.
 
     var/venvs/tests/bin/python benchmarks/desktop.py
-        [flood state rows live start open list charts pan sweeps storage run_list memory]
+        [flood state rows live start open list charts pan sweeps storage run_list closing memory]
         [--platform offscreen xcb] [--seconds S] [--events N]
 
 Method: real stacks, and the program itself (its client, window, connection) in a process of its own, offscreen and in
@@ -23,6 +23,7 @@ half by least squares, extrapolated to an hour. `charts`: four curves of
 100,000 points in follow mode in a grid of 1000x600, each seed for itself and as a group; no stack. `sweeps`: the page
 of a sweep of 10,000 trials (desktop_sweeps.py); no stack. `storage`: the page of 2,000 runs (desktop_storage.py).
 `pan`: the axis of charts with 500 curves is moved (desktop_pan.py); no stack.
+`closing`: memory of a run of 500 curves that is opened and left, with four charts and with all 500 on the page.
 `run_list`: the list of 10,000 runs (desktop_run_list.py); no stack.
 `--seconds` is how long a flood is watched (30; memory 600). `flood open list --platform offscreen --events 1000000`
 takes some four minutes. One JSON object a line.
@@ -44,7 +45,7 @@ from datetime import datetime
 from pathlib import Path
 
 from many_runs import MANIFEST, running
-from past_runs import add_events, add_records
+from past_runs import add_curves, add_events, add_records
 from warm_stack import VENVS, WarmStack, warm_stack
 
 from mosaic_contracts.stack import LOG_DIR
@@ -63,6 +64,7 @@ PARTS = (
     "sweeps",
     "storage",
     "run_list",
+    "closing",
     "memory",
 )
 RUNS = 4
@@ -74,6 +76,7 @@ STATE_RATE, STATE_NAMES = 20_000.0, 500
 SHORT_RUNS = 8
 STARTS = 9
 LONG = 10_000_000
+CURVES, CURVE_POINTS = 500, 2_000
 LISTED = 5_000
 SCREEN = "1280x800x24"
 POLL_S = 0.02
@@ -112,6 +115,8 @@ def main() -> None:
             measure_live(platform, seconds["live"])
     if {"open", "list"} & set(options.parts):
         measure_past(options.parts, platforms, options.events)
+    if "closing" in options.parts:
+        measure_closing(platforms)
     if "start" in options.parts:
         for platform in platforms:
             measure_start(platform)
@@ -282,6 +287,21 @@ def measure_past(parts: list[str], platforms: list[str], events: int) -> None:
                     report(figures, events=events, round=round_)
             if "list" in parts:
                 report(client(stack.home, platform, "list", [], 0))
+
+
+def measure_closing(platforms: list[str]) -> None:
+    """A past run of 500 curves, opened and left again."""
+    with warm_stack() as stack:
+        like = stack.submit("synthetic", "synthetic", "Synthetic-v0", parameters={"events": 100})
+        stack.wait_final(like.run_id)
+        stack.stop()
+        (run_id,) = add_records(stack.home, like.run_id, 1)
+        add_curves(stack.home, run_id, CURVES, CURVE_POINTS)
+        stack.start()
+        stack.wait_ready()
+        for platform in platforms:
+            figures = client(stack.home, platform, "closing", [run_id], 0)
+            report(figures, curves=CURVES, points=CURVE_POINTS)
 
 
 def client(

@@ -20,6 +20,8 @@ from PyQt6.QtWidgets import QApplication, QLineEdit
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.controllers.watch import LET_GO_MS, release_memory
+from mosaic_gui.plots.chart_grid import ChartGrid
 from mosaic_gui.program.warm_up import WarmUp
 from mosaic_gui.state.run_row import elapsed_s, now
 from mosaic_gui.theme.apply import apply_theme, load_fonts
@@ -322,6 +324,40 @@ def memory(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float)
     }
 
 
+def closing(client: DesktopClient, _pulse: Pulse, runs: list[str], _seconds: float) -> Figures:
+    """Memory of a run of many curves that is left: opened with the first charts, then with all."""
+    figures: Figures = {}
+    for way in ("first, 4 charts", "4 charts", "all charts", "all charts again"):
+        client.window.show_page(RUNS)
+        pass_time(SETTLE_S)
+        release_memory()
+        before = allocated_mib()
+        client.navigator.open_runs(runs)
+        wait(lambda: len(client.store.followed[runs[0]].curves.series) >= 500, "curves", 600)
+        if way.startswith("all"):
+            client.watch.set_charts(client.watch.names)
+        pass_time(SETTLE_S)
+        grid = client.window.watch.charts
+        wait(lambda grid=grid: _sees_all(grid), "the charts in sight are drawn", 300)
+        opened = allocated_mib()
+        client.window.show_page(RUNS)
+        pass_time(LET_GO_MS / 1000 + SETTLE_S)
+        after = allocated_mib()
+        figures[way] = {
+            "list_mib": round(before, 1),
+            "opened_mib": round(opened, 1),
+            "left_mib": round(after, 1),
+            "kept_mib": round(after - before, 1),
+        }
+    return figures
+
+
+def _sees_all(grid: ChartGrid) -> bool:
+    """Whether every chart in sight has its curves."""
+    seen = [chart for chart in grid.charts if not chart.visibleRegion().isEmpty()]
+    return bool(seen) and all(chart.curve_count > 0 for chart in seen)
+
+
 def _slope(looks: list[tuple[float, float]]) -> float:
     """Least squares."""
     n = len(looks)
@@ -361,6 +397,7 @@ def live(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) -
 
 
 PARTS: dict[str, Callable[[DesktopClient, Pulse, list[str], float], Figures]] = {
+    "closing": closing,
     "flood": flood,
     "list": listing,
     "live": live,

@@ -12,7 +12,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from mosaic_contracts import stack
-from mosaic_contracts.wire import SOURCE_WORKER, BatchHead, encode_record, join_batch
+from mosaic_contracts.wire import (
+    SOURCE_WORKER,
+    BatchHead,
+    Config,
+    Metric,
+    Record,
+    encode_record,
+    join_batch,
+)
 from mosaic_store import StreamCursor, open_writer, read_batch
 from mosaic_store.batch import pack
 from mosaic_store.testing import T0_US, record_at
@@ -57,6 +65,29 @@ def add_events(home: Path, run_id: str, count: int) -> None:
             if len(stored) == BATCHES_A_COMMIT or first + size > count:
                 writer.apply(stored, cursor)
                 stored = []
+
+
+def add_curves(home: Path, run_id: str, names: int, points: int) -> None:
+    """So many metrics of so many points each under a run's name, a point of each metric at a step."""
+    cursor = StreamCursor("past", 1)
+    rng = random.Random(1)
+    values = [0.0] * names
+    seq = 1
+    with open_writer(home / stack.TELEMETRY_DB) as writer:
+        for step in range(points):
+            values = [value + rng.gauss(0, 1) for value in values]
+            records: list[Record] = [Config(seq, 0, {})] if seq == 1 else []
+            first = seq
+            seq += len(records)
+            for number, value in enumerate(values):
+                records.append(
+                    Metric(seq, number, f"group{number % 10}/m{number:03d}", step, value)
+                )
+                seq += 1
+            head = BatchHead(run_id, 1, SOURCE_WORKER, first, len(records))
+            body = b"".join(map(encode_record, records))
+            payload = join_batch(head, T0_US + 1_000_000 * step, body)
+            writer.apply([read_batch(pack(payload), "zstd")], cursor)
 
 
 def _copies(

@@ -23,18 +23,15 @@ class RunColours:
         """
         found: dict[str, int] = {}
         taken = {self._known[one] for one in curves if one in self._known}
-        used: set[int] = set()
+        shown = [0] * COLOURS
         for curve in curves:
             colour = self._known.get(curve)
-            if colour is None or (colour in used and len(taken) < COLOURS):
+            if colour is None or (shown[colour] and len(taken) < COLOURS):
                 colour = self._free(taken)
                 self._known[curve] = colour
                 taken.add(colour)
-            index = colour
-            while index in used:
-                index += COLOURS
-            used.add(index)
-            found[curve] = index
+            found[curve] = colour + COLOURS * shown[colour]
+            shown[colour] += 1
         return found
 
     def _free(self, taken: set[int]) -> int:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
-from mosaic_contracts.curve_set import EPISODE_RETURN
+from mosaic_contracts.alert_words import LENGTH
+from mosaic_contracts.curve_set import EPISODE_LENGTH, EPISODE_RETURN
 from mosaic_contracts.machine import RESOURCE_METRICS
 from mosaic_contracts.run_names import distinct_names
 from mosaic_contracts.runs import RunView
@@ -41,6 +42,8 @@ MARGIN = 0.02
 """Free space at both ends of the horizontal axis, as a share of it."""
 BUCKETS_A_PLACE = 2
 """A mean has a place for so many buckets: it is smooth, and a wide line's cost grows with its points."""
+_EPISODE_CURVES = {LENGTH: EPISODE_LENGTH}
+"""Curves of words that alert rules have for episodes; all others are about returns."""
 _LIKELY = ("return", "length", "loss", "q_value", "sps", "entropy")
 """Words in the names of what most people look at first."""
 
@@ -420,7 +423,8 @@ class CurveModel(QObject):
                 continue
             known = followed.curves.series
             for mark in followed.alerts.values():
-                at = mark.metric if mark.metric in known else EPISODE_RETURN
+                at = mark.metric if mark.metric in known else _EPISODE_CURVES.get(mark.metric)
+                at = at or EPISODE_RETURN
                 if at == name:
                     x = curve_lines.place_of_mark(curve, mark.step, mark.t)
                     found.append(PlacedMark(x, run_id, mark))
