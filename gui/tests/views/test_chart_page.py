@@ -302,3 +302,16 @@ def test_a_drawing_asks_for_no_other_one(shown: Shown) -> None:
     shown.page.show()
     grid.charts[0].resized.emit()
     assert grid._queue.is_busy
+
+
+def test_charts_that_nobody_sees_are_given_back(qtbot: QtBot, shown: Shown) -> None:
+    """They are made again, the same ones, when the page is shown; those in sight stay."""
+    grid, before = shown.page.charts, names(shown)
+    shown.model.rested.emit()
+    assert names(shown) == before
+    shown.page.hide()
+    shown.model.rested.emit()
+    assert grid.charts == []
+    shown.page.show()
+    assert names(shown) == before
+    qtbot.waitUntil(lambda: grid.charts[0].curve_count == 2)

@@ -22,6 +22,9 @@ LET_GO_MS = 10_000
 """After the page of a watched run was left. Its curves take hundreds of MiB where there are many, and come back in the
 time of an opening."""
 
+DELETED_MS = 500
+"""After which what was given back is deleted, so that its memory can be returned to the system."""
+
 
 class WatchController(Controller):
     """Follows the runs that the watch model shows, and unfollows all others."""
@@ -32,6 +35,7 @@ class WatchController(Controller):
         self._log_shown = False
         self._log_reply: ApiReply | None = None
         self._let_go = single_shot_timer(self, self._on_let_go, LET_GO_MS)
+        self._release = single_shot_timer(self, release_memory, DELETED_MS)
         self._log_timer = interval_timer(self, LOG_EVERY_MS, self._read_log)
         self._table_timer = interval_timer(self, TABLES_EVERY_MS, self._read_tables)
 
@@ -93,6 +97,7 @@ class WatchController(Controller):
         """Stop all requests; the session closes after this."""
         super().detach()
         self._let_go.stop()
+        self._release.stop()
         self._log_timer.stop()
         self._table_timer.stop()
         self._log_reply = None
@@ -105,7 +110,8 @@ class WatchController(Controller):
         if self.session is not None:
             for run_id in list(self.session.store.followed):
                 self.session.unfollow(run_id)
-            release_memory()
+            self._model.rested.emit()
+            self._release.start()
 
     def _set_timers(self) -> None:
         run = self._model.run

@@ -51,6 +51,8 @@ class ChartGrid(QScrollArea):
         self._column.setSpacing(BETWEEN_PX)
         self.setWidget(self._inside)
         self.charts: list[Chart] = []
+        self._is_resting = False
+        """Whether the charts were given back; they are made again when the grid is shown."""
         self._sections: dict[str, ChartSection] = {}
         self._mark = DropMark(self._inside)
         self._queue = DrawQueue(self)
@@ -62,6 +64,7 @@ class ChartGrid(QScrollArea):
             bar.valueChanged.connect(self.redraw_in_turn)
         model.charts_changed.connect(self.rebuild)
         model.curves_grown.connect(self.redraw_in_turn)
+        model.rested.connect(self._rest)
         view = model.view
         view.span_changed.connect(self._on_span)
         view.cross_moved.connect(self._on_cross)
@@ -79,6 +82,7 @@ class ChartGrid(QScrollArea):
 
     def rebuild(self) -> None:
         """Show the charts that the model names; unchanged ones stay."""
+        self._is_resting = False
         here = {chart.key: chart for chart in self.charts}
         names = self._model.view.page.ordered(self._model.charts)
         by_section = [name for part in sections(names).values() for name in part]
@@ -111,7 +115,21 @@ class ChartGrid(QScrollArea):
 
     def showEvent(self, event: object) -> None:
         super().showEvent(event)  # type: ignore[arg-type]
-        self._draw_one_by_one()
+        if self._is_resting:
+            self.rebuild()
+        else:
+            self._draw_one_by_one()
+
+    def _rest(self) -> None:
+        """Give the charts back while nobody sees them: each has pictures and widgets of its own."""
+        if self.isVisible():
+            return
+        self._is_resting = True
+        self._queue.stop()
+        for chart in self.charts:
+            discard(chart)
+        self.charts = []
+        self._place()
 
     def hideEvent(self, event: object) -> None:
         super().hideEvent(event)  # type: ignore[arg-type]

@@ -110,6 +110,8 @@ class CurveModel(QObject):
     """Other charts are shown, or they are drawn in another way."""
     curves_grown = pyqtSignal()
     names_changed = pyqtSignal()
+    rested = pyqtSignal()
+    """Nobody has looked at the runs for a while: what draws them may go, and is made again when it is shown."""
     finer_wanted = pyqtSignal(object)
     """A Stretch of which there are too few points for what the user sees."""
 
