@@ -19,6 +19,7 @@ from mosaic_gui.program import run as program
 from mosaic_gui.program.arguments import Arguments
 from mosaic_gui.state import series
 from mosaic_gui.state.connection import ConnectionStatus
+from mosaic_gui.state.run_row import elapsed_s, now
 from mosaic_gui.state.store import Changes
 
 
@@ -56,6 +57,10 @@ class ObservedClient(DesktopClient):
         for run_id in changes.curves & set(self.store.followed):
             curves = self.store.followed[run_id].curves.series
             emit(what="points", run=run_id, points=sum(len(one) for one in curves.values()))
+        run = self.watch.run
+        if run is not None and run.run_id in changes.runs | changes.ended:
+            word, elapsed = self.window.watch.badge.text(), elapsed_s(run, now()) or 0.0
+            emit(what="badge", run=run.run_id, word=word, elapsed_s=elapsed)
         for run_id in changes.ended:
             emit(what="ended", run=run_id)
 

@@ -9,6 +9,7 @@ from PyQt6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 from tests.real_stack import absent, real_stack
 
+from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.program.screenshot import Screenshots
@@ -112,6 +113,17 @@ def verify_checkpoint(qtbot: QtBot, client: DesktopClient) -> None:
     file.write_bytes(whole)
 
 
+def play_checkpoint(qtbot: QtBot, client: DesktopClient) -> None:
+    """Watch what the run has learned act, and stop it: a run of PPO plays as the README says."""
+    click(qtbot, client, "play.start")
+    qtbot.waitUntil(lambda: client.play.is_played, timeout=WAIT_MS)
+    play = client.watch.run_id
+    qtbot.waitUntil(lambda: client.store.runs[play].step > 0, timeout=WAIT_MS)
+    assert client.store.runs[play].spec.kind is RunKind.PLAY
+    click(qtbot, client, "watch.stop")
+    qtbot.waitUntil(lambda: client.store.runs[play].state.is_final, timeout=WAIT_MS)
+
+
 def test_a_first_run_by_clicks(qtbot: QtBot, client: DesktopClient, tmp_path: Path) -> None:
     """From an empty list to the card of a stopped run, with nothing but clicks, and every view as a picture."""
     click(qtbot, client, "runs.first")
@@ -152,6 +164,8 @@ def test_a_first_run_by_clicks(qtbot: QtBot, client: DesktopClient, tmp_path: Pa
     fetch_checkpoint(qtbot, client, tmp_path / "Downloads")
     replay_best(qtbot, client)
     verify_checkpoint(qtbot, client)
+    play_checkpoint(qtbot, client)
+    client.navigator.open_runs([run_id])
     pictures = Screenshots(client, tmp_path)
     with qtbot.waitSignal(pictures.done, timeout=WAIT_MS) as done:
         pictures.start()
