@@ -77,6 +77,20 @@ def test_config_names_the_environment(tmp_path: Path) -> None:
     assert config["packages"]["gymnasium"] == gymnasium.__version__
 
 
+def test_what_is_logged_before_the_environment(tmp_path: Path) -> None:
+    """A script that logs first and makes its environment later has that in its config, and nothing is lost."""
+    made = run_script(
+        tmp_path,
+        "import gymnasium as gym\nfrom tensorboardX import SummaryWriter\nwriter = SummaryWriter('board')\n"
+        "writer.add_text('hyperparameters', 'lr 0.1')\nwriter.add_scalar('early', 1.0, 0)\n"
+        "gym.make('CartPole-v1').reset(seed=1)\nwriter.add_scalar('late', 2.0, 1)\n",
+    )
+    assert made.code == 0, made.output
+    assert made.events[0]["type"] == "config"
+    assert made.of("config")[0]["data"]["environment"] == "CartPole-v1"
+    assert [metric["name"] for metric in made.of("metric")] == ["early", "late"]
+
+
 def test_metrics_of_tensorboard(tmp_path: Path) -> None:
     """Scalars that a script gives to a SummaryWriter are curves at their own steps; the files are written too."""
     made = run_script(

@@ -1,5 +1,6 @@
 """Makes a run's events of what was heard in a script."""
 
+import time
 import zlib
 from base64 import b64decode
 from collections.abc import Callable
@@ -44,6 +45,12 @@ _REFUSED = (
 )
 """What a line raises that cannot be recorded as it is."""
 
+EARLY_S = 10.0
+"""Seconds that what a script logs before its first environment waits for that: the config is the first event, and has
+the environment."""
+_MOST_EARLY = 256
+_EARLY = (ValueLine, FileLine, TextLine, HistogramLine, ImageLine, LeftOutLine, DeafLine)
+
 
 class Hearing:
     """Records what was heard, in order, next to what the script printed.
@@ -74,6 +81,8 @@ class Hearing:
         self._shows = telemetry.spec.record.has_observations
         self._spaces: dict[int, dict[str, dict[str, Any]]] = {}
         self._steps: dict[str, int] = {}
+        self._early: list[tuple[str, SpoolLine, bytes]] = []
+        self._early_since = 0.0
         self._bar_process: str | None = None
         self._bar: tuple[int, int] | None = None
         self.has_process = False
@@ -128,7 +137,30 @@ class Hearing:
         """Environment steps so far, over all processes of the script."""
         return sum(self._steps.values())
 
+    def release_due(self) -> None:
+        """Record what waits for an environment, if it has waited long enough."""
+        if self._early and time.monotonic() - self._early_since > EARLY_S:
+            self.release()
+
+    def release(self) -> None:
+        """Record what waits for an environment."""
+        early, self._early = self._early, []
+        for process, heard, line in early:
+            self._handle(process, heard, line)
+
     def _record(self, process: str, heard: SpoolLine, line: bytes) -> None:
+        if isinstance(heard, _EARLY) and not self._translator.has_begun:
+            self.has_events = True
+            self._early_since = time.monotonic() if not self._early else self._early_since
+            self._early.append((process, heard, line))
+            if len(self._early) >= _MOST_EARLY:
+                self.release()
+            return
+        self._handle(process, heard, line)
+        if self._early and self._translator.has_begun:
+            self.release()
+
+    def _handle(self, process: str, heard: SpoolLine, line: bytes) -> None:
         try:
             self._handlers[type(heard)](process, heard)
         except _REFUSED as error:

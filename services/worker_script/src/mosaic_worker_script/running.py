@@ -73,6 +73,7 @@ def run_script(
     def on_idle() -> None:
         nonlocal files_due
         reader.read()
+        hearing.release_due()
         now = time.monotonic()
         if hearing.has_process and now - began > START_WAIT * context.spec.start_deadline_s:
             translator.begin()
@@ -104,6 +105,7 @@ def run_script(
     reader.read()
     if not hearing.has_events:
         translator.take_all(splitter.finish())
+    hearing.release()
     files.finish()
     translator.begin()
     hearing.show_progress()

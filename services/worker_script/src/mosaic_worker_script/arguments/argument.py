@@ -1,5 +1,6 @@
 """One argument of a script: how it is described to a user, and which words pass a value."""
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -18,8 +19,13 @@ class FlagStyle(Enum):
     """`--slow` where false, nothing where true."""
     PAIR = "pair"
     """`--fast` or `--no-fast`."""
+    OVERRIDE = "override"
+    """`model.lr=0.1`, in the grammar of hydra."""
     POSITIONAL = "positional"
     """The value alone."""
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./-]+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,12 +77,27 @@ class ScriptArgument:
             return [] if value else [self.flag]
         if self.style is FlagStyle.PAIR:
             return [self.flag if value else self.flag.replace("--", "--no-", 1)]
+        if self.style is FlagStyle.OVERRIDE:
+            return [f"{self.flag}={_override_text(value)}"]
         parts = str(value).split() if self.is_list else [str(value)]
         if self.style is FlagStyle.POSITIONAL:
             return parts
         if self.style is FlagStyle.JOINED:
             return [f"{self.flag}={value}"]
         return [self.flag, *parts]
+
+
+def _override_text(value: Any) -> str:
+    """A value as hydra reads it; a list or map is given as text in its own form."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    if not isinstance(value, str) or _PLAIN.fullmatch(text) or text[:1] in ("[", "{"):
+        return text
+    # A backslash is itself, but in front of a quote.
+    quoted = re.sub(r"(\\*)'", r"\1\1\'", text)
+    quoted += "\\" * (len(quoted) - len(quoted.rstrip("\\")))
+    return f"'{quoted}'"
 
 
 def _fits(value: Any, kind: str) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from mosaic_worker_script.arguments.argparse_calls import argparse_arguments
 from mosaic_worker_script.arguments.argument import ScriptArgument
 from mosaic_worker_script.arguments.declared_fields import class_arguments, function_arguments
+from mosaic_worker_script.arguments.hydra_config import hydra_arguments
 from mosaic_worker_script.arguments.literals import module_values
 from mosaic_worker_script.arguments.option_calls import absl_arguments, click_arguments
 from mosaic_worker_script.errors import ScriptUnreadable
@@ -25,14 +26,14 @@ _READERS = (
 def read_arguments(path: Path) -> list[ScriptArgument]:
     """Return the arguments that a script declares; empty: none in a form that is known.
 
-    Known are argparse, tyro, HfArgumentParser, simple-parsing, click, `typer.run`, absl and fire. A default that is
-    computed is unknown.
+    Known are argparse, tyro, HfArgumentParser, simple-parsing, click, `typer.run`, absl, fire and hydra. A default that
+    is computed is unknown.
 
     Args:
         path: of the script.
 
     Raises:
-        ScriptUnreadable: it cannot be read, or is no Python.
+        ScriptUnreadable: it cannot be read, or is no Python; or a file of its configuration cannot be read.
     """
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -47,7 +48,7 @@ def read_arguments(path: Path) -> list[ScriptArgument]:
         found = [argument for argument in reader(tree, names) if _NAME.fullmatch(argument.name)]
         if found:
             return list({argument.name: argument for argument in found}.values())
-    return []
+    return [one for one in hydra_arguments(tree, names, path.parent) if _NAME.fullmatch(one.name)]
 
 
 def _version() -> str:
