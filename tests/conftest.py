@@ -1,5 +1,6 @@
 """Stacks for the tests that cross services, and a place for what they measured on the way."""
 
+import signal
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -14,6 +15,9 @@ _measured = pytest.StashKey[list[str]]()
 def pytest_configure(config: pytest.Config) -> None:
     """Warnings of a whole stack's programs are no failures of these tests."""
     config.addinivalue_line("filterwarnings", "default")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell starts what it does not wait for so, and the programs of these tests would never see their Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -60,6 +60,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     monkeypatch.setattr(Stack, "run", RecordedRun(records, CARTPOLE, CONFIG, per_page=20), False)
     monkeypatch.setattr(Stack, "is_whole", True)
     monkeypatch.setattr(Stack, "waits", threading.Event())
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started by a shell that does not wait
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Stack) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
