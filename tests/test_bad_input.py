@@ -318,7 +318,7 @@ def test_wrong_credentials_lose_nothing(stack: StackUnderTest) -> None:
     until(
         lambda: any("refuses this run's credentials" in n for n in stack.run(view.run_id).notes),
         "the run says that it is refused",
-        30,
+        90,
     )
     view = ended(stack, view)
     assert view.state is RunState.SUCCEEDED, view.end

@@ -1,5 +1,9 @@
 """A run tracked by W&B on a whole stack, online against a local stand-in of the server: where its key can be found."""
 
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +20,22 @@ from mosaic_workerkit.testing.wandb_server import WandbServer
 
 pytestmark = pytest.mark.timeout(240)
 KEY, ENVIRONMENT = "c4nary" + "5" * 40, "CartPole-v1"
+
+
+@contextmanager
+def stopped(pids: list[int]) -> Iterator[None]:
+    """Stop processes where they stand, until the end of the block."""
+    _send(pids, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        _send(pids, signal.SIGCONT)
+
+
+def _send(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):  # a short one, such as git
+            os.kill(pid, number)
 
 
 def test_the_key_of_an_online_run_is_found_nowhere(stack: StackUnderTest, tmp_path: Path) -> None:
@@ -39,8 +59,9 @@ def test_the_key_of_an_online_run_is_found_nowhere(stack: StackUnderTest, tmp_pa
         processes = stack.processes_of(run.run_id)
         words = [word for pid in processes for word in (*environment(pid), *command(pid))]
         assert any(word.endswith(b"wandb-core") for word in words)
-        search.look_at_processes()
-        search.look_at_files()
+        with stopped(processes):  # it must not end before all was looked at
+            search.look_at_processes()
+            search.look_at_files()
         given = f"runs/{run.run_id}/control/secrets/{WANDB_SECRET}"
         assert search.places == {given, f"secrets/user/{WANDB_SECRET}"}
         search.places.clear()

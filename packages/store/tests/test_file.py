@@ -142,6 +142,7 @@ def test_store_of_version_1_gets_its_played_episodes(path: Path) -> None:
         db.execute("DROP TABLE file_report")
         db.execute("DROP TABLE tracked")
         db.execute("DROP TABLE thinning")
+        db.execute("DROP TABLE media")
         for table, column in (
             ("run", "thinned_steps"),
             ("run", "stored_bytes"),

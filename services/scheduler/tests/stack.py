@@ -176,6 +176,10 @@ class SmallRecorder:
         subject = subjects.committed(batch.run_id)
         await self._bus.publish(subject, committed.model_dump_json().encode())
 
+    async def publish_invalid(self, run_id: str) -> None:
+        """Publish a message that no scheduler can read: it logs that."""
+        await self._bus.publish(subjects.committed(run_id), b"{}")
+
     async def _committed(self, request: CommittedRequest) -> Committed:
         marks = [
             SourceMark(attempt=attempt, source=source, last_seq=n, next_seq=n + 1, missing=0)

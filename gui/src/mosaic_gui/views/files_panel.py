@@ -132,6 +132,7 @@ class FilesPanel(QWidget):
                 "choices under Use trained"
             ),
         )
+        self._fit()
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         super().resizeEvent(event)
