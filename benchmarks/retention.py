@@ -7,13 +7,14 @@ report of `--files` files (checkpoints, videos, event files, W&B files, logs) in
 The stack is started again. `plan_cold_s` is the first plan of a scheduler that knows no file yet; `plan_warm_s` the
 median of five plans after that; both as a client sees them. `..._cpu_s` is the CPU time of all services meanwhile: it
 depends little on what else the machine does. Then one synthetic run writes 10,000 events/s (`--rate`; 0: as fast as it
-can), in `--rounds` pairs of windows of 10 s: nothing else, and with the janitor, which looks and then removes for five
+can), in `--rounds` pairs of windows of 20 s: nothing else, and with the janitor, which looks and then removes for five
 seconds, as after the end of a run. The ratio is that of the events/s that reach the store, the median of the pairs.
 `removed_per_s`: files moved to the trash in that time. One JSON object on stdout.
 """
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -40,7 +41,7 @@ from mosaic_contracts.wire import (
 from mosaic_store import StreamCursor, open_writer, read_batch
 from mosaic_store.batch import pack
 
-WINDOW_S = 10.0
+WINDOW_S = 20.0
 PROFILES = """
 automatic: false
 default: measured
@@ -184,6 +185,7 @@ def main() -> int:
         stack.stop()
         run_ids = add_records(stack.home, like.run_id, asked.runs)
         add_files(stack.home, run_ids, asked.files)
+        os.sync()  # or the disk is busy with these files while it is measured
         stack.start()
         try:
             with stack.client() as client:
