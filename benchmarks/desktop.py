@@ -208,13 +208,13 @@ def measure_rows(stack: WarmStack, platform: str) -> None:
         figures = watching.result()
     shown: dict[str, dict[str, float]] = figures.pop("shown")  # type: ignore[assignment]
     lags: list[float] = []
-    missed = 0
+    missed: list[str] = []
     for run_id, state, at in _changes(stack.home, [flood, *ids]):
         if run_id == flood and not RunState(state).is_final:
             continue  # before the window was there
         seen = shown.get(run_id, {}).get(state)
         lags += [] if seen is None else [seen - at]
-        missed += seen is None
+        missed += [state] if seen is None else []
     report(
         {
             **figures,
