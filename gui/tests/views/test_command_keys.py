@@ -186,7 +186,7 @@ KEYS_OF_PAGE = {
     TRAIN: ("Ctrl+Return", "Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+L", "Ctrl+Shift+C"),
     TRAINED: ("Ctrl+Return",),
     COMPARE: ("Ctrl+Return",),
-    WATCH: ("F", "Ctrl+.", "Ctrl+Z", "Backspace"),
+    WATCH: ("F", "Ctrl+.", "Ctrl+E", "Ctrl+Z", "Backspace"),
     CHECKPOINTS: ("/", "Return"),
     STORAGE: ("Return", "P"),
     ALERTS: ("Return", "Del"),

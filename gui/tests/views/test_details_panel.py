@@ -83,20 +83,6 @@ def test_of_many_children_the_newest_are_named() -> None:
     assert found.more == 100 - MOST_CHILDREN
 
 
-def test_a_note_of_several_lines_is_read_in_the_details(client: DesktopClient) -> None:
-    """All of the user's own words can be read next to the table, which has their first line."""
-    note = "try it\nwith more steps\n\nand again"
-    assert not client.window.watch.details.note.isVisible()
-    spec = {"parent": run_id(0)}
-    client.watch.consume(client.store.take_runs([run(1, revision=2, spec=spec, note=note)]))
-    shown = client.window.watch.details.note
-    assert shown.isVisible()
-    assert shown.toPlainText() == note
-    rows = client.watch.details
-    texts = {rows._rows[n][0]: rows._rows[n][1] for n in range(rows.rowCount())}
-    assert texts["Your note"] == "try it"
-
-
 def test_a_dry_run_has_a_section_of_its_own(client: DesktopClient) -> None:
     """The plan that was looked at is a tab, whole and apart from the note; a run without one has no such tab."""
     watch = client.window.watch
@@ -109,7 +95,7 @@ def test_a_dry_run_has_a_section_of_its_own(client: DesktopClient) -> None:
     assert watch.plan.isVisible()
     assert watch.plan.toPlainText() == plan
     assert "mosaic_worker_cleanrl train" in plan.replace("\\\n  ", "")
-    assert watch.details.note.toPlainText() == "try it"
+    assert watch.note.field.toPlainText() == "try it"
     details = [str(client.watch.details._rows[n]) for n in range(client.watch.details.rowCount())]
     assert not any("mosaic_worker_cleanrl" in row for row in details)
 

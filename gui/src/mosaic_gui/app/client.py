@@ -71,12 +71,19 @@ class DesktopClient(ClientParts):
                 self.say(problem)
 
     def close(self) -> None:
-        """Keep what was chosen, then stop all requests, then stop drawing."""
-        if not self._is_closed:
-            self._is_closed = True
-            self.theme.stop()
-            self.layouts.keep()
-            self.preferences.keep(self.launch, self.trained)
+        """Keep what was chosen and typed, then stop all requests, then stop drawing."""
+        if self._is_closed:
+            self._stop()
+            return
+        self._is_closed = True
+        self.theme.stop()
+        self.layouts.keep()
+        self.preferences.keep(self.launch, self.trained)
+        if self.window.has_watch:
+            self.window.watch.note.save()
+        self.run_actions.when_noted(self._stop)
+
+    def _stop(self) -> None:
         self.list_views_controller.stop()
         self.table.stop()
         self._second.stop()

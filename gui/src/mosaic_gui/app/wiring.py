@@ -220,6 +220,7 @@ class Wiring(QObject):
         page.shown.connect(parts.media_controller.show_page)
         page.media.shown.connect(parts.media_controller.show_panel)
         page.details.pin_wanted.connect(parts.run_actions.pin)
+        page.note.note_wanted.connect(parts.run_actions.note)
         page.log.shown.connect(parts.watch_controller.show_log)
         page.beliefs.shown.connect(parts.beliefs_controller.show)
         page.stage.shown.connect(parts.stage_controller.show)

@@ -30,10 +30,13 @@ class RunActions(Controller):
         self._say = say
         self._deletions: list[Callable[[], None]] = []
         """What undoes each deletion of this session, the last one at the end."""
+        self._notes_under_way = 0
+        self._after_notes: Callable[[], None] | None = None
 
     def detach(self) -> None:
         """Forget the deletions of this stack."""
         super().detach()
+        self._notes_under_way = 0
         self._deletions.clear()
         self.undo_changed.emit()
 
@@ -200,7 +203,41 @@ class RunActions(Controller):
         self._say(tr("Restored: {run}", run=group.name), "", None)
 
     def note(self, run_id: str, words: str) -> None:
-        """Save the user's note on a run."""
+        """Save the user's note on a run, and offer to undo it."""
+        session = self.session
+        run = session.store.runs.get(run_id) if session is not None else None
+        if session is None or run is None:
+            self._say(tr("The note is not saved: the stack does not answer."), "", None)
+            return
+        if run.note == words:
+            return
+        before = run.note
+        self._notes_under_way += 1
+        reply = session.api.patch_run(run_id, {"note": words})
+        reply.done.connect(self._on_run)
+        reply.failed.connect(self._on_failed)
+        reply.done.connect(
+            lambda _run: self._say(
+                tr("Note saved."), tr("Undo"), partial(self._put_note, run_id, before)
+            )
+        )
+        for ended in (reply.done, reply.failed):
+            ended.connect(self._on_note_ended)
+
+    def when_noted(self, then: Callable[[], None]) -> None:
+        """Call this once no note is being saved; at once where none is."""
+        if self._notes_under_way:
+            self._after_notes = then
+        else:
+            then()
+
+    def _on_note_ended(self, _answer: object) -> None:
+        self._notes_under_way -= 1
+        if self._notes_under_way == 0 and self._after_notes is not None:
+            then, self._after_notes = self._after_notes, None
+            then()
+
+    def _put_note(self, run_id: str, words: str) -> None:
         if self.session is not None:
             self._apply_answer(self.session.api.patch_run(run_id, {"note": words}))
 

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable
 
 from PyQt6.QtCore import QEvent, QObject, Qt
 from PyQt6.QtGui import QKeyEvent, QKeySequence
-from PyQt6.QtWidgets import QApplication, QWidget
+from PyQt6.QtWidgets import QApplication, QPlainTextEdit, QWidget
 
+OWN_UNDO = "ownUndo"
+"""Property of a field of several lines in which Ctrl+Z undoes typing, as long as something was typed."""
 _MODIFIERS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
@@ -36,7 +38,18 @@ class CommandKeys(QObject):
         if not event.modifiers() & _MODIFIERS:
             return False  # what is typed is typed
         pressed = QKeySequence(event.keyCombination())
-        if pressed not in list(self._keys()):
+        if pressed not in list(self._keys()) or _undoes_typing(watched, event):
             return False
         event.ignore()
         return True
+
+
+def _undoes_typing(watched: QObject | None, event: QKeyEvent) -> bool:
+    if not isinstance(watched, QPlainTextEdit) or not watched.property(OWN_UNDO):
+        return False
+    document = watched.document()
+    return (
+        document is not None
+        and document.isUndoAvailable()
+        and event.matches(QKeySequence.StandardKey.Undo)
+    )

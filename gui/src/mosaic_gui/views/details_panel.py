@@ -1,4 +1,4 @@
-"""Details of a run: parent and children to go to, what it has on the disk, its values, and its whole note."""
+"""Details of a run: parent and children to go to, what it has on the disk, and its values."""
 
 from html import escape
 
@@ -10,7 +10,6 @@ from PyQt6.QtWidgets import (
     QLabel,
     QLineEdit,
     QMenu,
-    QPlainTextEdit,
     QTableView,
     QVBoxLayout,
     QWidget,
@@ -20,7 +19,7 @@ from mosaic_gui.state import run_row
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.lineage import Lineage, Relative
 from mosaic_gui.state.storage import retention_words, storage_line
-from mosaic_gui.theme.apply import current, mono_font
+from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.current import on_theme
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.watch import WatchModel
@@ -32,7 +31,7 @@ NAMES = 0.42
 
 
 class DetailsPanel(QWidget):
-    """The table, parent and children above it, and next to it a note of more than one line."""
+    """The table, with parent and children above it."""
 
     open_wanted = pyqtSignal(str)
     """A run by its id."""
@@ -70,22 +69,12 @@ class DetailsPanel(QWidget):
         self.pin = button("", "quiet", "details.pin")
         self.pin.clicked.connect(self._on_pin)
         table.setAccessibleName(tr("Details of the run"))
-        self.note = QPlainTextEdit()
-        self.note.setObjectName("details.note")
-        self.note.setAccessibleName(tr("Note of the run"))
-        self.note.setReadOnly(True)
-        self.note.setFont(mono_font())
-        self.note.setTabChangesFocus(True)
-        beside = QHBoxLayout()
-        beside.setSpacing(1)
-        beside.addWidget(table, 3)
-        beside.addWidget(self.note, 2)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.relatives)
         layout.addLayout(self._storage_row())
-        layout.addLayout(beside, 1)
+        layout.addWidget(table, 1)
         self.relatives.linkActivated.connect(self.open_wanted)
         model.details.modelReset.connect(self._on_rows)
         on_theme(self, self.refresh)
@@ -143,16 +132,11 @@ class DetailsPanel(QWidget):
 
     def refresh(self) -> None:
         """Show the run; unchanged texts keep their selection."""
-        run = self._model.run
         words = self._lineage_words(self._model.lineage)
         if words != self.relatives.text():
             self.relatives.setText(words)
         self.relatives.setVisible(bool(words))
         self._show_storage()
-        note = run.note.strip() if run is not None else ""
-        self.note.setVisible("\n" in note)
-        if note != self.note.toPlainText():
-            self.note.setPlainText(note)
 
     def _show_storage(self) -> None:
         run, found = self._model.run, self._model.storage

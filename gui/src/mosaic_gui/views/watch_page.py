@@ -44,6 +44,7 @@ from mosaic_gui.views.legend import Legend
 from mosaic_gui.views.limits_popup import LimitsPopup
 from mosaic_gui.views.log_view import LogView
 from mosaic_gui.views.media_panel import MediaPanel
+from mosaic_gui.views.note_panel import NotePanel
 from mosaic_gui.views.run_chooser import RunChooser
 from mosaic_gui.views.stage import StageView
 from mosaic_gui.views.start_stages import StartStages
@@ -179,6 +180,13 @@ class WatchPage(VisibilityFrame):
         self.log.search.setFocus()
         self.log.search.selectAll()
         return True
+
+    def write_note(self) -> None:
+        """Show the note of the run and focus it; without a run nothing."""
+        if self._model.run is not None:
+            self.area.docks["run"].show()
+            self.tabs.setCurrentWidget(self.note)
+            self.note.write()
 
     def stop_asked(self, run_id: str) -> None:
         """Show that the stop was requested."""
@@ -383,9 +391,11 @@ class WatchPage(VisibilityFrame):
         self._episodes = _table(self._model.episodes, "episodes.table")
         self._episodes.setAccessibleName(tr("Episodes of the run"))
         self.files = FilesPanel(self._model)
+        self.note = NotePanel(self._model)
         self.log.setObjectName("side.log")
         self.tabs.addTab(self.log, tr("Log"))
         self.tabs.addTab(self.details, tr("Details"))
+        self.tabs.addTab(self.note, tr("Note"))
         self.tabs.addTab(self._make_episodes(), tr("Episodes"))
         self.tabs.addTab(self.files, tr("Files"))
         self.tabs.addTab(self._make_plan(), tr("Dry run"))
@@ -406,6 +416,7 @@ class WatchPage(VisibilityFrame):
         named_shortcut(
             self, "Backspace", "", model.view.undo_zoom
         )  # one line in the palette is enough
+        named_shortcut(self, "Ctrl+E", tr("Write the note of the run"), self.write_note)
         named_shortcut(self, "Ctrl+.", tr("Stop the run"), self.stop.click)
         self.stop.clicked.connect(lambda: self.stop_wanted.emit(model.run_id))
         self.copy.clicked.connect(lambda: self.copy_wanted.emit(model.run_id, ""))
