@@ -18,12 +18,14 @@ from mosaic_gui.net.location import data_root
 from mosaic_gui.program.arguments import Arguments
 from mosaic_gui.program.first_view import FirstView
 from mosaic_gui.program.languages import find_languages, name_of_program, names, speak
+from mosaic_gui.program.text_size import is_too_large, text_size_of
 from mosaic_gui.program.warm_up import WarmUp
-from mosaic_gui.state.language import use_program
-from mosaic_gui.state.settings import SYSTEM
+from mosaic_gui.state.language import tr, use_program
+from mosaic_gui.state.settings import PLAIN_SIZE, SYSTEM
 from mosaic_gui.theme.apply import apply_theme, load_fonts, tokens_for
 from mosaic_gui.theme.icon import window_icon
 from mosaic_gui.theme.tokens import DARK, THEMES
+from mosaic_gui.views.main_window import LEAST
 
 SIGNAL_LOOK_MS = 200
 FIRST_SIZE = (1280, 800)
@@ -34,16 +36,17 @@ _log = logging.getLogger("mosaic_gui")
 
 def run_program(arguments: Arguments) -> int:
     """Open the window, or take the pictures; returns when it is closed."""
-    app = QApplication([sys.argv[0]])
+    home = data_root()
+    # pictures show the client with default settings
+    kept = None if arguments.screenshot else home / KEPT_IN
+    with text_size_of(kept):
+        app = QApplication([sys.argv[0]])
     app.setApplicationName("MOSAIC")
     app.setDesktopFileName("mosaic")
     app.setQuitOnLastWindowClosed(False)  # `closed` says when the user closed the window
     app.setWindowIcon(window_icon(DARK.accent))
     load_fonts()
     use_program(name_of_program(os.environ))
-    home = data_root()
-    # pictures show the client with default settings
-    kept = None if arguments.screenshot else home / KEPT_IN
     spoken = find_languages(kept)
     speak(app, SYSTEM, spoken)  # what is wrong with the settings is reported in some language, too
     preferences = PreferenceStore(kept)
@@ -57,6 +60,7 @@ def run_program(arguments: Arguments) -> int:
         client.window.resize(*(arguments.size or FIRST_SIZE))
         if arguments.size is None and not fits(client.window):
             client.window.setWindowState(Qt.WindowState.WindowMaximized)
+    _offer_plain_size(client)
     sys.excepthook = _report
     signal_turns = _handle_signals(app)
     warm_up = WarmUp(client)
@@ -79,6 +83,19 @@ def fits(window: QWidget) -> bool:
     screen = window.screen()
     room = screen.availableSize() - FRAME if screen is not None else window.size()
     return window.width() <= room.width() and window.height() <= room.height()
+
+
+def _offer_plain_size(client: DesktopClient) -> None:
+    """Offer the plain text size where the window is larger than the screen with the chosen one."""
+    preferences, screen = client.preferences, client.window.screen()
+    size = preferences.settings.text_size
+    if size == PLAIN_SIZE or screen is None or not is_too_large(LEAST, screen.availableSize()):
+        return
+    client.say(
+        tr("This screen is too small for the text size {size} %.", size=size),
+        tr("100 % from the next start"),
+        lambda: preferences.change("text_size", PLAIN_SIZE),
+    )
 
 
 def _connect(client: DesktopClient, arguments: Arguments) -> None:

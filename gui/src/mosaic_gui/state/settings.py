@@ -16,6 +16,9 @@ NO_LANGUAGES: Mapping[str, str] = {}
 
 SYSTEM = "system"
 Scheme = Literal["system", "dark", "light"]
+TextSize = Literal["90", "100", "110", "125", "150"]
+"""Percent."""
+PLAIN_SIZE: Final = "100"
 
 
 MOST_SMOOTHING: Final = 0.999
@@ -54,6 +57,12 @@ class Settings(BaseModel):
         mark(
             "Language of this window, from its next start. Texts of workers and of the stack are not translated."
         ),
+    )
+    text_size: TextSize = _setting(
+        PLAIN_SIZE,
+        mark("Look"),
+        mark("Text size"),
+        mark("Size of texts and of everything around them, from the next start of this window."),
     )
     notice_s: Annotated[int, Field(ge=3, le=120)] = _setting(
         12,
@@ -146,11 +155,15 @@ def _entry(name: str, field: FieldInfo) -> SettingEntry:
         section=tr_mark(Mark(section)),
         title=tr_mark(Mark(field.title or name)),
         help=tr_mark(Mark(field.description or "")),
-        choices=tuple((value, tr_mark(_WORDS[value])) for value in values),
+        choices=tuple((value, _word(value)) for value in values),
         kind=kind,
         least=getattr(bounds.get("Ge"), "ge", None),
         most=getattr(bounds.get("Le"), "le", None),
     )
+
+
+def _word(value: str) -> str:
+    return tr_mark(_WORDS[value]) if value in _WORDS else f"{value} %"
 
 
 def _kind(annotation: object) -> tuple[type, tuple[str, ...]]:

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Mapping
 
-from PyQt6.QtCore import pyqtSignal
-from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
+from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from mosaic_gui.state.form_field import FieldKind, FormField
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.settings import NO_LANGUAGES, SettingEntry, Settings, entries
 from mosaic_gui.views.form_field import CalmCombo
 from mosaic_gui.views.number_box import NumberBox, NumberHint
-from mosaic_gui.views.text import frame, label
+from mosaic_gui.views.text import frame, inside_of_scroll, label
 
 TITLE_WIDTH, FIELD_WIDTH, PANEL_WIDTH = 150, 160, 760
 FRACTION_STEP = 0.05
@@ -43,14 +43,22 @@ class SettingsPage(QWidget):
                 heading.setContentsMargins(0, 10, 0, 2)
                 inside.addWidget(heading)
             inside.addLayout(self._row(entry, getattr(settings, entry.name)))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(20, 16, 20, 16)
-        layout.setSpacing(12)
-        layout.addWidget(label(tr("Settings"), "title"))
-        layout.addWidget(panel)
+        inner = inside_of_scroll()
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(12)
+        column.addWidget(label(tr("Settings"), "title"))
+        column.addWidget(panel)
         if where:
-            layout.addWidget(label(tr("Kept in {file}", file=where), "small"))
-        layout.addStretch(1)
+            column.addWidget(label(tr("Kept in {file}", file=where), "small"))
+        column.addStretch(1)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what has the focus is brought into sight
+        area.setWidget(inner)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(area)
 
     def show_settings(self, settings: Settings) -> None:
         """Show values that were changed elsewhere; a text being typed stays."""
