@@ -21,6 +21,7 @@ from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.settings import Settings
 from mosaic_gui.viewmodels.run_list import ENVIRONMENT_AND_ALGORITHM
+from mosaic_gui.views.chosen_keys import use_keys
 from mosaic_gui.views.connection_page import ConnectionPage
 from mosaic_gui.views.file_actions import FileActions
 from mosaic_gui.views.job_strip import JobStrip
@@ -58,6 +59,7 @@ class Wiring(QObject):
         """`languages`: those that the settings offer, by code."""
         super().__init__(parts)
         self._parts, self._languages = parts, languages
+        use_keys(parts.preferences.settings.keys)
         self.window = self._make_window()
         self.navigator = RunNavigator(
             self.window,
@@ -469,6 +471,7 @@ class Wiring(QObject):
         self._parts.preferences.change(name, value)
 
     def _on_settings(self, settings: Settings) -> None:
+        use_keys(settings.keys)
         self.window.notices.stay_s = settings.notice_s
         if self.window.has_settings:
             self.window.settings.show_settings(settings)

@@ -100,6 +100,8 @@ class Settings(BaseModel):
         mark("Alerts"),
         mark("Show a notification of the desktop when an alert is raised."),
     )
+    keys: dict[str, str] = Field(default_factory=dict)
+    """Keys of commands that were changed, by command; the page has a list of its own for them."""
 
 
 _WORDS = {
@@ -131,7 +133,7 @@ class SettingEntry:
 
 def entries(languages: Mapping[str, str] = NO_LANGUAGES) -> list[SettingEntry]:
     """All settings in their order. `languages`: those that the window can speak, by code, by their own names."""
-    found = [_entry(name, field) for name, field in Settings.model_fields.items()]
+    found = [_entry(name, field) for name, field in Settings.model_fields.items() if name != "keys"]
     known = ((SYSTEM, tr_mark(_WORDS[SYSTEM])), *languages.items())
     return [replace(one, choices=known) if one.name == "language" else one for one in found]
 

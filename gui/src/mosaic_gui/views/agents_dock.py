@@ -1,6 +1,6 @@
 """The left dock: pages, mode and agents. It folds to a strip of icons."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PyQt6.QtCore import QEvent, Qt, pyqtSignal
 from PyQt6.QtWidgets import (
@@ -15,10 +15,12 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_gui.state.agents import Mode, Way
+from mosaic_gui.state.command_keys import title_of
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.views.agent_list import AgentList
+from mosaic_gui.views.chosen_keys import keys_of_command, on_keys, tip_with_keys
 from mosaic_gui.views.mode_cards import HumanOnly, ModeCards
 from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.text import IconLabel, button, frame, label
@@ -26,7 +28,6 @@ from mosaic_gui.views.text import IconLabel, button, frame, label
 WIDTH, FOLDED_WIDTH = 224, 52
 PLAY = "play"
 """Name of the page on which a person starts to play."""
-FOLD_KEYS = "Ctrl+B"
 
 
 class AgentsDock(QFrame):
@@ -37,8 +38,8 @@ class AgentsDock(QFrame):
     agent_wanted = pyqtSignal(tuple)
     """Worker and algorithm."""
 
-    def __init__(self, model: AgentsModel, pages: dict[str, tuple[str, str]]) -> None:
-        """`pages`: title and keys of each page that has a button, by its name, which is also its icon's."""
+    def __init__(self, model: AgentsModel, pages: Sequence[str]) -> None:
+        """`pages`: those that have a button. The name of one is also that of its icon and its command."""
         super().__init__()
         self.setProperty("kind", "rail")
         self.setObjectName("agents")
@@ -63,8 +64,8 @@ class AgentsDock(QFrame):
         self._layout.setSpacing(3)
         self._layout.addLayout(self._head())
         self._layout.addSpacing(8)
-        for name, (title, keys) in pages.items():
-            self._add_page(name, title, keys)
+        for name in pages:
+            self._add_page(name, title_of(name))
         self._body = self._make_body()
         self._layout.addWidget(self._body, 1)
         self._gap = QWidget()
@@ -72,13 +73,18 @@ class AgentsDock(QFrame):
         self._layout.addLayout(self.tools)
         model.changed.connect(self.refresh)
         self.set_folded(False)
+        on_keys(self, self._fold)
         self.refresh()
 
-    def add_tool(self, name: str, text: str, keys: str, act: Callable[[], object]) -> QPushButton:
-        """Add an icon button at the bottom."""
+    def add_tool(
+        self, name: str, text: str, act: Callable[[], object], command: str = ""
+    ) -> QPushButton:
+        """Add an icon button at the bottom; its tool tip has the keys of its command."""
         made = button("", "quiet", f"rail.{name}")
         made.setIcon(icon(name, "muted"))
-        made.setToolTip(f"{text} ({keys})")
+        made.setToolTip(text)
+        if command:
+            tip_with_keys(made, text, command)
         made.setAccessibleName(text)
         made.clicked.connect(lambda: act())
         self.tools.addWidget(made)
@@ -126,7 +132,7 @@ class AgentsDock(QFrame):
             made.setText("" if folded else words)
         self.fold.setIcon(icon("expand" if folded else "collapse", "muted"))
         text = tr("Show the agents panel") if folded else tr("Hide the agents panel")
-        self.fold.setToolTip(f"{text} ({FOLD_KEYS})")
+        self.fold.setToolTip(f"{text} ({keys_of_command('fold')})")
         self.fold.setAccessibleName(text)
 
     def mark_page(self, page: str) -> None:
@@ -178,8 +184,9 @@ class AgentsDock(QFrame):
         row.addWidget(self.fold)
         return row
 
-    def _add_page(self, name: str, title: str, keys: str) -> None:
-        made = self._nav(name, title, keys, f"nav.{name}")
+    def _add_page(self, name: str, title: str) -> None:
+        made = self._nav(name, title, f"nav.{name}")
+        tip_with_keys(made, title, name)
         made.setCheckable(True)
         made.setIcon(icon(name, "muted", "accent"))
         made.clicked.connect(lambda: self.page_wanted.emit(name))
@@ -187,10 +194,10 @@ class AgentsDock(QFrame):
         self.page_buttons[name] = made
         self._layout.addWidget(made)
 
-    def _nav(self, name: str, text: str, keys: str, object_name: str) -> QPushButton:
+    def _nav(self, name: str, text: str, object_name: str) -> QPushButton:
         made = button(text, "nav", object_name)
         made.setIcon(icon(name, "muted"))
-        made.setToolTip(f"{text} ({keys})" if keys else text)
+        made.setToolTip(text)
         made.setAccessibleName(text)
         self._words[made] = text
         return made

@@ -11,6 +11,8 @@ from PyQt6.QtWidgets import QApplication, QPlainTextEdit, QWidget
 
 OWN_UNDO = "ownUndo"
 """Property of a field of several lines in which Ctrl+Z undoes typing, as long as something was typed."""
+TAKES_KEYS = "takesKeys"
+"""Property of a widget that records keys now: none of them acts."""
 _MODIFIERS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
@@ -37,6 +39,8 @@ class CommandKeys(QObject):
             return False
         if not event.modifiers() & _MODIFIERS:
             return False  # what is typed is typed
+        if watched is not None and watched.property(TAKES_KEYS):
+            return False
         pressed = QKeySequence(event.keyCombination())
         if pressed not in list(self._keys()) or _undoes_typing(watched, event):
             return False

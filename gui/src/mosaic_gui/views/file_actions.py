@@ -5,11 +5,12 @@ from datetime import datetime
 from pathlib import Path
 
 from PyQt6.QtCore import QObject, QPoint, QStandardPaths, Qt, pyqtSignal
-from PyQt6.QtGui import QAction, QKeySequence
+from PyQt6.QtGui import QAction
 from PyQt6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from mosaic_contracts.file_jobs import ArchiveJob, BackupJob, ImportJob, ReportJob
 from mosaic_contracts.runs import RunView
+from mosaic_gui.state.command_keys import title_of
 from mosaic_gui.state.file_job_words import (
     archive_file_name,
     backup_file_name,
@@ -17,8 +18,8 @@ from mosaic_gui.state.file_job_words import (
 )
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.views.choices_popup import ChoicesPopup
+from mosaic_gui.views.chosen_keys import bind_action
 
-IMPORT_KEYS = "Ctrl+Shift+I"
 _VIDEO, _TRACKERS, _REMOVE, _FILM = "video", "trackers", "remove", "film"
 _LEFT_OUT = {_VIDEO: ("video",), _TRACKERS: ("tensorboard", "wandb")}
 """Kinds of files that a box leaves out."""
@@ -43,9 +44,8 @@ class FileActions(QObject):
         self._window, self._shown, self._is_local, self._clock = window, shown, is_local, clock
         self._folder = ""
         """Folder of the file that was chosen last."""
-        self.import_file = self._action(
-            tr("Import an archive or a file …"), self.ask_import_file, IMPORT_KEYS
-        )
+        self.import_file = self._action(title_of("import"), self.ask_import_file)
+        bind_action(self.import_file, "import")
         self.import_folder = self._action(
             tr("Import a folder of old runs …"), self.ask_import_folder
         )
@@ -211,10 +211,8 @@ class FileActions(QObject):
         dialog.fileSelected.connect(give)
         dialog.open()
 
-    def _action(self, text: str, act: Callable[[], object], keys: str = "") -> QAction:
+    def _action(self, text: str, act: Callable[[], object]) -> QAction:
         action = QAction(text, self._window)
-        action.setShortcut(QKeySequence(keys))
-        action.setToolTip(f"{text} ({action.shortcut().toString()})" if keys else text)
         action.triggered.connect(lambda: act())
         self._window.addAction(action)
         return action

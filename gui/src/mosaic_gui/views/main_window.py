@@ -32,12 +32,14 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_gui.state.agents import AgentKey, Way
+from mosaic_gui.state.command_keys import title_of
 from mosaic_gui.state.language import tr, tr_mark
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.hardware import HardwareModel
-from mosaic_gui.views.agents_dock import FOLD_KEYS, AgentsDock
+from mosaic_gui.views.agents_dock import AgentsDock
 from mosaic_gui.views.arrangement import TITLES as LAYOUT_TITLES
+from mosaic_gui.views.chosen_keys import bind_action, tip_with_keys
 from mosaic_gui.views.command import Command, keys_of, of_actions, on_page
 from mosaic_gui.views.command_keys import CommandKeys
 from mosaic_gui.views.command_palette import CommandPalette
@@ -70,7 +72,6 @@ ROOMY = 1160
 """As wide as the agents panel and the widest page want to be; below that the panel folds."""
 SPACIOUS = 1480
 """The same for the replay page, which has three columns."""
-FILES_KEYS = "Ctrl+Shift+F"
 PAGES = (
     *(RUNS, TRAIN, TRAINED, WATCH, REPLAY, PLAY, CHECKPOINTS, COMPARE, SWEEPS, STORAGE),
     ALERTS,
@@ -378,52 +379,45 @@ class MainWindow(QMainWindow):
         self.show_page(TRAIN if self._agents.way is Way.NEW else TRAINED)
 
     def _make_actions(self) -> None:
-        for name, text, keys in (
-            (RUNS, tr("Runs"), "Ctrl+1"),
-            (WATCH, tr("Watch"), "Ctrl+2"),
-            (REPLAY, tr("Replay"), "Ctrl+3"),
-            (PLAY, tr("Play"), "Ctrl+4"),
-            (CHECKPOINTS, tr("Checkpoints"), "Ctrl+5"),
-            (COMPARE, tr("Compare"), "Ctrl+6"),
-            (SWEEPS, tr("Sweeps"), "Ctrl+7"),
-            (STORAGE, tr("Storage"), "Ctrl+8"),
-            (ALERTS, tr("Alerts"), "Ctrl+9"),
-            (TRAIN, tr("Train new"), "Ctrl+N"),
-            (TRAINED, tr("Use trained"), "Ctrl+U"),
-            (SETTINGS, tr("Settings"), "Ctrl+,"),
-        ):
-            action = self._action(text, keys)
+        for name in PAGES:
+            action = self._command(name)
             action.triggered.connect(lambda _on, name=name: self.show_page(name))
-        elsewhere = self._action(tr("Connect to another stack"), "Ctrl+Shift+O")
+        elsewhere = self._command("connect")
         elsewhere.triggered.connect(self.show_connection)
         self.notices.badge.clicked.connect(self.show_connection)
         self.start.back_wanted.connect(lambda: self.show_page(self._page))
-        back = self._action(tr("Back to the runs"), "Alt+Left")
+        back = self._command("back")
         back.triggered.connect(lambda: self.show_page(RUNS))
-        stop = self._action(tr("Stop the watched run"), "Ctrl+Shift+.")
+        stop = self._command("stop_watched")
         stop.triggered.connect(lambda: self.watch.stop.click())
         for name, keys in LAYOUT_KEYS.items():
             title = tr("Layout {layout}", layout=tr_mark(LAYOUT_TITLES[name]))
             action = self._action(title, keys)
             action.triggered.connect(lambda _on, name=name: self.layout_wanted.emit(name))
-        theme = self._action(tr("Light or dark"), "Ctrl+Shift+L")
+        theme = self._command("theme")
         theme.triggered.connect(self.theme_wanted)
-        find = self._action(tr("Search this page"), "Ctrl+F")
+        find = self._command("search")
         find.triggered.connect(self._search)
-        files = self._action(tr("Import, archive, back up"), FILES_KEYS)
+        files = self._command("files")
         files.triggered.connect(self._open_files)
-        fold = self._action(tr("Show or hide the agents panel"), FOLD_KEYS)
+        fold = self._command("fold")
         fold.triggered.connect(lambda: self.agents_dock.fold.click())
         for text, wanted in (
             (tr("Add MOSAIC to the applications menu"), self.entry_wanted),
             (tr("Remove MOSAIC from the applications menu"), self.no_entry_wanted),
         ):
             self._action(text, "").triggered.connect(lambda _on, wanted=wanted: wanted.emit())
-        palette = self._action(tr("Find anything; all commands and their keys"), "Ctrl+K")
-        palette.setShortcuts([palette.shortcut(), QKeySequence("F1"), QKeySequence("?")])
+        palette = self._command("palette", "F1", "?")
         palette.triggered.connect(self.open_palette)
-        leave = self._action(tr("Quit"), "Ctrl+Q")
+        leave = self._command("quit")
         leave.triggered.connect(self.close)
+
+    def _command(self, name: str, *further: str) -> QAction:
+        """Make the action of a command whose keys can be changed; `further` ones stay."""
+        action = QAction(title_of(name), self)
+        bind_action(action, name, further)
+        self.addAction(action)
+        return action
 
     def _action(self, text: str, keys: str) -> QAction:
         action = QAction(text, self)
@@ -467,30 +461,20 @@ class MainWindow(QMainWindow):
         return made
 
     def _make_agents_dock(self) -> AgentsDock:
-        pages = {
-            RUNS: (tr("Runs"), "Ctrl+1"),
-            WATCH: (tr("Watch"), "Ctrl+2"),
-            REPLAY: (tr("Replay"), "Ctrl+3"),
-            PLAY: (tr("Play"), "Ctrl+4"),
-            CHECKPOINTS: (tr("Checkpoints"), "Ctrl+5"),
-            COMPARE: (tr("Compare"), "Ctrl+6"),
-            SWEEPS: (tr("Sweeps"), "Ctrl+7"),
-            STORAGE: (tr("Storage"), "Ctrl+8"),
-            ALERTS: (tr("Alerts"), "Ctrl+9"),
-        }
+        pages = (RUNS, WATCH, REPLAY, PLAY, CHECKPOINTS, COMPARE, SWEEPS, STORAGE, ALERTS)
         made = AgentsDock(self._agents, pages)
         made.page_wanted.connect(self.show_page)
         made.way_wanted.connect(lambda way: self.show_page(TRAIN if way is Way.NEW else TRAINED))
         made.agent_wanted.connect(self._on_agent_wanted)
-        made.add_tool("command", tr("Find anything"), "Ctrl+K", self.open_palette)
-        made.layout_button = made.add_tool(
-            "layout", tr("Layouts"), "Alt+1 … Alt+4", self._open_layouts
-        )
+        find = made.add_tool("command", tr("Find anything"), self.open_palette)
+        tip_with_keys(find, tr("Find anything"), "palette")
+        made.layout_button = made.add_tool("layout", tr("Layouts"), self._open_layouts)
+        made.layout_button.setToolTip(tr("Layouts") + " (Alt+1 … Alt+4)")
         made.files_button = made.add_tool(
-            "files", tr("Import, archive, back up"), FILES_KEYS, self._open_files
+            "files", tr("Import, archive, back up"), self._open_files, "files"
         )
-        made.add_tool("theme", tr("Light or dark"), "Ctrl+Shift+L", self.theme_wanted.emit)
-        made.add_tool("settings", tr("Settings"), "Ctrl+,", lambda: self.show_page(SETTINGS))
+        made.add_tool("theme", tr("Light or dark"), self.theme_wanted.emit, "theme")
+        made.add_tool("settings", tr("Settings"), lambda: self.show_page(SETTINGS), "settings")
         dock = QDockWidget(tr("Agents"), self)
         dock.setObjectName("dock.agents")
         dock.setTitleBarWidget(QWidget())

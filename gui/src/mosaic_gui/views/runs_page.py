@@ -22,6 +22,7 @@ from mosaic_gui.viewmodels.run_list import ENVIRONMENT_AND_ALGORITHM, RunListMod
 from mosaic_gui.viewmodels.run_table import Column
 from mosaic_gui.viewmodels.trash import TrashModel
 from mosaic_gui.viewmodels.watch import WatchModel
+from mosaic_gui.views.chosen_keys import bind_action, on_keys
 from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.external_links import show_tensorboard
 from mosaic_gui.views.list_view_menu import ListViewMenu
@@ -288,7 +289,7 @@ class RunsPage(QWidget):
             (self.stop_action, "stop"),
         ):
             made = button(action.text(), kind, f"runs.{action.objectName()}")
-            made.setToolTip(f"{action.toolTip()} ({action.shortcut().toString()})")
+            on_keys(made, lambda made=made, action=action: made.setToolTip(action.toolTip()))
             made.clicked.connect(action.trigger)
             self.bar_buttons[action.objectName()] = made
             row.addWidget(made)
@@ -397,6 +398,8 @@ class RunsPage(QWidget):
         action.setShortcut(QKeySequence(shortcut))
         if shortcut:
             action.setToolTip(f"{text} ({action.shortcut().toString()})")
+        if shortcut and name != "open":  # Return opens in every list
+            bind_action(action, f"runs.{name}")
         action.triggered.connect(act)  # type: ignore[arg-type]
         self._commands.append(action)
         return action

@@ -9,6 +9,7 @@ from mosaic_gui.state.form_field import FieldKind, FormField
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.settings import NO_LANGUAGES, SettingEntry, Settings, entries
 from mosaic_gui.views.form_field import CalmCombo
+from mosaic_gui.views.key_settings import KeySettings
 from mosaic_gui.views.number_box import NumberBox, NumberHint
 from mosaic_gui.views.text import frame, inside_of_scroll, label
 
@@ -43,6 +44,12 @@ class SettingsPage(QWidget):
                 heading.setContentsMargins(0, 10, 0, 2)
                 inside.addWidget(heading)
             inside.addLayout(self._row(entry, getattr(settings, entry.name)))
+        heading = label(tr("Keys"), "section")
+        heading.setContentsMargins(0, 10, 0, 2)
+        inside.addWidget(heading)
+        self.keys = KeySettings(settings.keys)
+        self.keys.changed.connect(lambda chosen: self.changed.emit("keys", chosen))
+        inside.addWidget(self.keys)
         inner = inside_of_scroll()
         column = QVBoxLayout(inner)
         column.setContentsMargins(20, 16, 20, 16)
@@ -62,6 +69,7 @@ class SettingsPage(QWidget):
 
     def show_settings(self, settings: Settings) -> None:
         """Show values that were changed elsewhere; a text being typed stays."""
+        self.keys.show_keys(settings.keys)
         for name, field in self.fields.items():
             value = getattr(settings, name)
             match field:

@@ -14,6 +14,7 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_gui.plots.chart_grid import ChartGrid
+from mosaic_gui.state.command_keys import title_of
 from mosaic_gui.state.episode_list import Pick
 from mosaic_gui.state.episodes import sample_words
 from mosaic_gui.state.language import tr
@@ -32,6 +33,12 @@ from mosaic_gui.views.badge import Badge
 from mosaic_gui.views.bases import VisibilityFrame
 from mosaic_gui.views.beliefs_panel import BeliefsPanel
 from mosaic_gui.views.chart_bar import ChartBar
+from mosaic_gui.views.chosen_keys import (
+    bind_shortcut,
+    keys_of_command,
+    on_keys,
+    tip_with_keys,
+)
 from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.details_panel import DetailsPanel
 from mosaic_gui.views.differences_panel import DifferencesPanel
@@ -210,11 +217,12 @@ class WatchPage(VisibilityFrame):
         self.badge.setVisible(run is not None and not is_compared)
         name = model.label(model.run_id) if is_compared else ""
         self.copy.setToolTip(tr("Clone and edit {run}", run=name) if name else "")
-        self.stop.setToolTip(
-            tr("Stop {run} at the next safe point and save a checkpoint (Ctrl+.)", run=name)
+        stops = (
+            tr("Stop {run} at the next safe point and save a checkpoint", run=name)
             if name
-            else tr("Stop at the next safe point and save a checkpoint (Ctrl+.)")
+            else tr("Stop at the next safe point and save a checkpoint")
         )
+        self.stop.setToolTip(f"{stops} ({keys_of_command('watch.stop')})")
         self.links.setVisible(run is not None)
         self.copy.setVisible(run is not None)
         self._to_list.setVisible(run is None)
@@ -329,7 +337,7 @@ class WatchPage(VisibilityFrame):
     def _head(self) -> QHBoxLayout:
         back = button(tr("Runs"), "quiet", "watch.back")
         back.setIcon(icon("arrow_left", "muted"))
-        back.setToolTip(tr("Back to the list (Alt+Left)"))
+        tip_with_keys(back, tr("Back to the list"), "back")
         back.clicked.connect(self.back_wanted)
         self.copy.setIcon(icon("copy", "text"))
         self.stop.setIcon(icon("stop", "bad"))
@@ -411,13 +419,17 @@ class WatchPage(VisibilityFrame):
         model.run_replaced.connect(self._on_replaced)
         model.run_changed.connect(self.refresh)
         model.charts_changed.connect(self._show_charts)
-        named_shortcut(self, "F", tr("Follow the newest points"), self.bar.follow.click)
+        for name, act in (
+            ("watch.follow", self.bar.follow.click),
+            ("watch.note", self.write_note),
+            ("watch.stop", self.stop.click),
+        ):
+            bind_shortcut(named_shortcut(self, "", title_of(name), act), name)
+        on_keys(self, self.refresh)
         named_shortcut(self, "Ctrl+Z", tr("Undo the zoom of the charts"), model.view.undo_zoom)
         named_shortcut(
             self, "Backspace", "", model.view.undo_zoom
         )  # one line in the palette is enough
-        named_shortcut(self, "Ctrl+E", tr("Write the note of the run"), self.write_note)
-        named_shortcut(self, "Ctrl+.", tr("Stop the run"), self.stop.click)
         self.stop.clicked.connect(lambda: self.stop_wanted.emit(model.run_id))
         self.copy.clicked.connect(lambda: self.copy_wanted.emit(model.run_id, ""))
         self.card.again_wanted.connect(lambda over: self.again_wanted.emit(model.run_id, over))
