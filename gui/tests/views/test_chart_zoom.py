@@ -1,5 +1,6 @@
 """Zoom and crosshair of the charts, with the mouse and the keys that a user has."""
 
+import numpy as np
 import pyqtgraph as pg
 import pytest
 from PyQt6.QtCore import QPoint, QPointF, Qt
@@ -10,6 +11,7 @@ from tests.specimen import metrics, run_id
 from tests.views.test_watch_page import Shown
 
 from mosaic_gui.plots.chart import Chart
+from mosaic_gui.state import series as series_module
 from mosaic_gui.state.chart_page import AxisChoice, ValueFit
 from mosaic_gui.state.follow import EventBatch
 
@@ -233,3 +235,29 @@ def test_y_fits_the_smoothed_line(shown: Shown) -> None:
     chart.redraw()
     assert chart.plot.viewRange()[1][1] == 300
     assert chart.plot.viewRange()[1][0] < 10.1
+
+
+def test_the_thinned_half_of_a_long_curve_looks_like_the_other(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept of its older part is thinner; both halves are drawn with as many strokes, as high and as dense."""
+    monkeypatch.setattr(series_module, "MOST_RAW", 12_000)
+    made = Shown()
+    qtbot.addWidget(made.page)
+    made.watch()
+    noise = np.random.default_rng(1).normal(size=32_000)
+    for begin in range(0, len(noise), 2_000):
+        batch = metrics(begin + 1, "losses/a", noise[begin : begin + 2_000].tolist())
+        batch.columns["metric"]["step"] = list(range(begin, begin + 2_000))
+        made.model.consume(made.store.apply(batch))
+    kept = made.store.followed[run_id(0)].curves.series["losses/a"]
+    assert np.count_nonzero(kept.steps < 16_000) < 0.6 * np.count_nonzero(kept.steps >= 16_000)
+    made.model.set_smoothing(0.0)
+    made.page.charts.redraw()
+    QApplication.processEvents()
+    (chart,) = charts(made)
+    (line,) = [stroke.line for stroke in chart._layer.strokes]
+    older, newer = line.y[line.x < 16_000], line.y[line.x >= 16_000]
+    assert len(older) == pytest.approx(len(newer), rel=0.1)
+    travels = [float(np.abs(np.diff(half)).sum()) for half in (older, newer)]
+    assert travels[0] == pytest.approx(travels[1], rel=0.1)

@@ -13,6 +13,10 @@ HIGHEST = 1e300
 MOST_GAPS = 120
 """Marks of a curve; more of them would merge into a band."""
 
+MOST_UNEVEN = 1.5
+"""How many times the mean number of points one bucket may have, for buckets to be counted off. The older half of a
+long live curve is thinner: with equal numbers of points its buckets would be wider, and it would be drawn coarser."""
+
 
 @dataclass(frozen=True)
 class ChartLine:
@@ -55,12 +59,12 @@ def chart_line(
     Args:
         x: Places, ascending.
         y: Values; one that is NaN or infinite is a gap.
-        buckets: Stretches of which the lowest and the highest point are kept.
+        buckets: Stretches of equal width, of which the lowest and the highest point are kept.
         breaks: True where no line may go from a point to the next, whatever the values are.
     """
     finite = np.isfinite(y)
     if breaks is None and finite.all():
-        kept = _picked(y, buckets)
+        kept = _picked(x, y, buckets)
         return ChartLine(x[kept], _drawable(y[kept]), np.ones(len(kept), np.uint8), np.empty(0))
     gaps = spread_marks(x[~finite])
     # the number of gaps before each point: a line is broken where it grows, also within a bucket
@@ -69,7 +73,7 @@ def chart_line(
         before[1:] += np.cumsum(breaks[:-1])
     before = before[finite]
     x, y = x[finite], y[finite]
-    kept = _picked(y, buckets)
+    kept = _picked(x, y, buckets)
     joined = np.zeros(len(kept), np.uint8)
     joined[:-1] = before[kept[1:]] == before[kept[:-1]]
     return ChartLine(x[kept], _drawable(y[kept]), joined, gaps)
@@ -98,19 +102,43 @@ def _drawable(y: Floats) -> Floats:
     return np.clip(y, -HIGHEST, HIGHEST)
 
 
-def _picked(y: Floats, buckets: int) -> NDArray[np.intp]:
+def _picked(x: Floats, y: Floats, buckets: int) -> NDArray[np.intp]:
     """Places of lowest and highest of each bucket, and of both ends, ascending; `y` is finite."""
     n = len(y)
     if n <= 2 * buckets:
         return np.arange(n)
-    size = -(-n // buckets)
-    whole = n // size * size
+    starts = np.append(0, np.searchsorted(x, np.linspace(x[0], x[-1], buckets + 1)[1:-1]))
+    # points that lie about equally dense are counted, in a fifth of the time
+    if np.diff(starts, append=n).max() <= MOST_UNEVEN * (n / buckets):
+        inner = _by_count(y, -(-n // buckets))
+    else:
+        inner = _by_place(y, np.unique(starts))
+    kept = np.concatenate([[0], inner, [n - 1]]).astype(np.intp)
+    # ascending already: equal neighbours are a bucket's lowest that is its highest, or an end
+    places: NDArray[np.intp] = kept[np.concatenate([[True], kept[1:] > kept[:-1]])]
+    return places
+
+
+def _by_count(y: Floats, size: int) -> NDArray[np.intp]:
+    """Lowest and highest of each `size` points."""
+    whole = len(y) // size * size
     table = y[:whole].reshape(-1, size)
     base = np.arange(len(table)) * size
     pairs = np.stack([base + table.argmin(1), base + table.argmax(1)])
     pairs.sort(axis=0)
-    rest = [whole + int(y[whole:].argmin()), whole + int(y[whole:].argmax())] if whole < n else []
-    kept = np.concatenate([[0], pairs.T.ravel(), sorted(rest), [n - 1]]).astype(np.intp)
-    # ascending already: equal neighbours are a bucket's lowest that is its highest, or an end
-    places: NDArray[np.intp] = kept[np.concatenate([[True], kept[1:] > kept[:-1]])]
-    return places
+    rest = y[whole:]
+    ends = sorted([whole + int(rest.argmin()), whole + int(rest.argmax())]) if len(rest) else []
+    return np.concatenate([pairs.T.ravel(), ends]).astype(np.intp)
+
+
+def _by_place(y: Floats, starts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Lowest and highest of each stretch of the axis, given by its first point; none is empty."""
+    lengths = np.diff(starts, append=len(y))
+    bucket = np.repeat(np.arange(len(starts)), lengths)
+    pairs = []
+    for extreme in (np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)):
+        places = np.flatnonzero(y == np.repeat(extreme, lengths))
+        pairs.append(places[np.unique(bucket[places], return_index=True)[1]])
+    both = np.stack(pairs)
+    both.sort(axis=0)
+    return both.T.ravel()
