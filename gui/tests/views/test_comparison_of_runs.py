@@ -242,3 +242,32 @@ def test_the_run_list_opens_the_differences(tmp_path: Path) -> None:
     assert page.views.currentWidget() is page.differences
     client.window.close()
     client.window.deleteLater()
+
+
+@pytest.mark.parametrize("width", [960, 1500])
+def test_the_chooser_shows_both_ends_of_a_long_name(qtbot: QtBot, shown: Shown, width: int) -> None:
+    """It has the room of the name, or shortens its middle; list and tool tip have the whole name."""
+    long = "a-run-of-the-learning-rate-study-with-a-name-that-nobody-wants-to-type-again "
+    runs = [
+        run(n, RunState.SUCCEEDED, name=f"{long}{n}", spec={"seed": n, "name": f"{long}{n}"})
+        for n in range(4)
+    ]
+    shown.store.replace_runs([])
+    shown.store.replace_runs(runs)
+    shown.page.resize(width, 740)
+    shown.page.refresh()
+    QGuiApplication.processEvents()
+    combo = shown.page.chooser.runs
+    name = combo.currentText()
+    begin, _, end = combo.painted_name.partition("…")
+    assert name.startswith(begin)
+    assert name.endswith(end or begin)
+    assert (combo.painted_name == name) == (combo.width() >= combo.sizeHint().width())
+    assert not combo.grab().isNull()
+    assert name in combo.toolTip()
+    assert shown.page.width() == width
+    combo.showPopup()
+    rows = combo.view()
+    assert rows is not None
+    assert rows.minimumWidth() >= rows.sizeHintForColumn(0)
+    combo.hidePopup()

@@ -13,7 +13,7 @@ from mosaic_contracts.states import EndCause, RunState
 from mosaic_gui.plots.chart import Chart
 from mosaic_gui.plots.curve_pens import SMOOTH_WIDTH
 from mosaic_gui.plots.readout import distinct
-from mosaic_gui.state.curves import EPISODE_RETURN
+from mosaic_gui.state.curves import EPISODE_LENGTH, EPISODE_RETURN
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.theme.apply import current
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
@@ -349,9 +349,9 @@ def test_a_wrong_argument_opens_the_form_at_it(qtbot: QtBot, shown: Shown) -> No
 def test_a_tab_is_there_when_the_run_has_something_for_it(shown: Shown) -> None:
     """No empty panels: episodes and files appear with the first one."""
     shown.watch()
-    assert shown.tabs() == ["Log", "Details"]
+    assert shown.tabs() == ["Log", "Details", "Note"]
     shown.model.take_episodes([EpisodeRow(attempt=1, env=0, episode=0, length=3)])
-    assert shown.tabs() == ["Log", "Details", "Episodes"]
+    assert shown.tabs() == ["Log", "Details", "Note", "Episodes"]
 
 
 def test_numbers_stand_above_the_charts(shown: Shown) -> None:
@@ -586,3 +586,15 @@ def test_a_tab_that_the_user_chose_stays_for_the_next_run(qtbot: QtBot, shown: S
     qtbot.mouseClick(bar, LEFT, pos=bar.tabRect(details).center())
     page.open_side("side.log")
     assert page.side == "side.details"
+
+
+def test_a_metric_that_repeats_the_returns_is_no_second_chart(shown: Shown) -> None:
+    """Of `episode/return` and an equal `charts/episodic_return` one is shown; one that differs later has its chart."""
+    shown.watch()
+    repeated = "charts/episodic_return"
+    shown.model.consume(shown.store.apply(episodes(1, [1.0, 2.0, 3.0])))
+    shown.model.consume(shown.store.apply(metrics(4, repeated, [1.0, 2.0])))
+    assert [chart.name for chart in shown.page.charts.charts] == [EPISODE_RETURN, EPISODE_LENGTH]
+    assert repeated in shown.model.names
+    shown.model.consume(shown.store.apply(metrics(6, repeated, [2.5])))
+    assert repeated in [chart.name for chart in shown.page.charts.charts]

@@ -17,6 +17,9 @@ from mosaic_gui.state.settings import XAxis
 
 Floats = NDArray[np.float64]
 
+MOST_COMPARED = 64
+"""Points by which a series is known to repeat another one."""
+
 __all__ = ["EPISODE_LENGTH", "EPISODE_RETURN", "RunCurves"]
 
 
@@ -50,6 +53,14 @@ class RunCurves:
             keys = ("name", "step", "t", "value")
             self._take_metrics({key: [e.get(key) for e in singles] for key in keys}, None)
         return grown or bool(singles)
+
+    def repeats(self, name: str, other: str) -> bool:
+        """Whether a series has the first values of another one; the newest of either may be on their way."""
+        if other not in self.series:
+            return False
+        one, two = self.series[name].values, self.series[other].values
+        known = min(len(one), len(two), MOST_COMPARED)
+        return bool(np.array_equal(one[:known], two[:known], equal_nan=True))
 
     def clear(self) -> None:
         """Forget all points."""

@@ -44,6 +44,8 @@ BUCKETS_A_PLACE = 2
 """A mean has a place for so many buckets: it is smooth, and a wide line's cost grows with its points."""
 _EPISODE_CURVES = {LENGTH: EPISODE_LENGTH}
 """Curves of words that alert rules have for episodes; all others are about returns."""
+_REPEATS = {"charts/episodic_return": EPISODE_RETURN, "charts/episodic_length": EPISODE_LENGTH}
+"""Metrics of many scripts that repeat what their episode events have."""
 _LIKELY = ("return", "length", "loss", "q_value", "sps", "entropy")
 """Words in the names of what most people look at first."""
 
@@ -134,6 +136,7 @@ class CurveModel(QObject):
         self.grouping = True
         """Runs that differ in their seed alone are drawn as one."""
         self._names: list[str] = []
+        self._known_twins: frozenset[str] = frozenset()
         self._run_colours = RunColours()
         self._seeds = SeedGroups()
         self._means: dict[tuple[str, tuple[str, ...]], Band] = {}
@@ -512,13 +515,26 @@ class CurveModel(QObject):
 
     def _look_for_names(self) -> None:
         names = list(dict.fromkeys(n for _, f in self._followed() for n in f.curves.names))
-        if names == self._names:
+        twins = self._twins(names)
+        if names == self._names and twins == self._known_twins:
             return
-        self._names = names
+        are_new = names != self._names
+        self._names, self._known_twins = names, twins
         if not self._chosen_by_user:
-            self.charts = first_charts(names)
+            self.charts = first_charts([name for name in names if name not in twins])
             self.charts_changed.emit()
-        self.names_changed.emit()
+        if are_new:
+            self.names_changed.emit()
+
+    def _twins(self, names: Sequence[str]) -> frozenset[str]:
+        """Metrics that repeat a curve of episodes in all runs that have them, as far as their points are known."""
+        runs = [followed.curves for _, followed in self._followed()]
+        return frozenset(
+            metric
+            for metric, curve in _REPEATS.items()
+            if metric in names
+            and all(run.repeats(metric, curve) for run in runs if metric in run.series)
+        )
 
 
 def first_charts(names: Sequence[str]) -> list[str]:

@@ -1,8 +1,16 @@
 """Which of the compared runs the figures, log, files and details are of."""
 
 from PyQt6.QtCore import QSignalBlocker, QSize, Qt, pyqtSignal
-from PyQt6.QtGui import QColor, QIcon, QPainter, QPixmap
-from PyQt6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
+from PyQt6.QtGui import QColor, QIcon, QPainter, QPaintEvent, QPixmap
+from PyQt6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
+    QWidget,
+)
 
 from mosaic_gui.plots.curve_pens import series_colour
 from mosaic_gui.state.language import tr
@@ -12,8 +20,9 @@ from mosaic_gui.views.badge import Badge
 from mosaic_gui.views.form_field import CalmCombo
 from mosaic_gui.views.text import label
 
-MOST_WIDTH = 320
+MOST_WIDTH, LEAST_WIDTH = 720, 180
 _DOT = 10
+_LIST_MARGIN, _ICON_MARGIN = 28, 4
 
 
 class RunChooser(QWidget):
@@ -27,10 +36,9 @@ class RunChooser(QWidget):
         self.setObjectName("watch.chooser")
         self._model = model
         self._shown: list[tuple[str, str, int]] = []
-        self.runs = CalmCombo()
+        self.runs = _RunCombo()
         self.runs.setObjectName("watch.chooser.runs")
         self.runs.setAccessibleName(tr("Run whose figures, log and files are shown"))
-        self.runs.setToolTip(tr("Figures, log, files and details are of this run"))
         self.runs.setIconSize(QSize(_DOT, _DOT))
         self.runs.setMaximumWidth(MOST_WIDTH)
         # the names of groups are longer than those that it has when it is shown first
@@ -63,6 +71,8 @@ class RunChooser(QWidget):
         if at != self.runs.currentIndex():
             with QSignalBlocker(self.runs):
                 self.runs.setCurrentIndex(at)
+        words = tr("Figures, log, files and details are of this run")
+        self.runs.setToolTip(f"{self.runs.currentText()}\n{words}")
 
     def _colour(self) -> None:
         for at, (_, _, colour) in enumerate(self._shown):
@@ -70,6 +80,40 @@ class RunChooser(QWidget):
 
     def _on_chosen(self, at: int) -> None:
         self.chosen.emit(str(self.runs.itemData(at)))
+
+
+class _RunCombo(CalmCombo):
+    """As wide as the longest name where there is room; else names lose their middles, for the ends differ."""
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(min(LEAST_WIDTH, self.sizeHint().width()), super().minimumSizeHint().height())
+
+    def showPopup(self) -> None:
+        """Open the list as wide as its longest name."""
+        if (rows := self.view()) is not None:
+            screen = self.screen()
+            most = screen.availableSize().width() if screen is not None else MOST_WIDTH
+            rows.setMinimumWidth(min(rows.sizeHintForColumn(0) + _LIST_MARGIN, most))
+        super().showPopup()
+
+    @property
+    def painted_name(self) -> str:
+        """The name as far as there is room for it."""
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        style, part = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
+        own = self.style()
+        room = own.subControlRect(style, option, part, self).width() if own is not None else 0
+        room -= option.iconSize.width() + _ICON_MARGIN
+        return self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideMiddle, room)
+
+    def paintEvent(self, event: QPaintEvent | None) -> None:
+        """Paint as Qt does, but for the name."""
+        painter, option = QStylePainter(self), QStyleOptionComboBox()
+        self.initStyleOption(option)
+        option.currentText = self.painted_name
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
 
 def _dot(colour: str, ratio: float) -> QIcon:
