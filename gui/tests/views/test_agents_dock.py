@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtTest import QSignalSpy
-from PyQt6.QtWidgets import QLabel, QPushButton
+from PyQt6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 from tests.specimen import worker
 
@@ -23,7 +23,7 @@ class Shown:
     def __init__(self) -> None:
         self.launch = LaunchModel()
         self.model = AgentsModel(self.launch)
-        self.dock = AgentsDock(self.model, {"runs": ("Runs", "Ctrl+1")})
+        self.dock = AgentsDock(self.model, ["runs"])
         self.dock.resize(224, 700)
         self.dock.show()
         self.dock.agent_wanted.connect(self.model.choose)
@@ -119,9 +119,13 @@ def test_the_way_is_remembered_for_each_agent(qtbot: QtBot, shown: Shown) -> Non
 
 def test_a_worker_that_is_not_ready_says_what_it_lacks(shown: Shown) -> None:
     """Its algorithms cannot be chosen, and the reason stands next to them."""
-    finding = Finding(level="blocking", where="room", message="Its environment is missing.")
+    words = "Its environment is missing. `./mosaic sync worker_cleanrl` makes it."
+    finding = Finding(level="blocking", where="room", message=words)
     shown.model.set_mode(Mode.AGENT)
     shown.take(worker(ready=False, findings=[finding]))
+    tips = "".join(one.toolTip() for one in shown.dock.findChildren(QWidget))
+    assert "./mosaic sync worker_cleanrl makes it." in tips
+    assert "`" not in tips + shown.texts()
     assert not shown.button("catalogue.cleanrl.ppo").isEnabled()
     assert "Its environment is missing." in shown.texts()
 

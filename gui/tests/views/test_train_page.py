@@ -169,10 +169,12 @@ def test_a_switch_is_a_check_box(qtbot: QtBot, shown: Shown) -> None:
 
 
 def test_a_blocking_line_hinders_and_says_why(qtbot: QtBot, shown: Shown) -> None:
-    """What the stack lacks stands first in the list, and at the button."""
+    """What the stack lacks stands first in the list; at the button too, where the list is not in sight."""
     shown.model.check_again()
     shown.settle(qtbot, "blocking")
     assert not shown.button("preflight.launch").isEnabled()
+    assert shown.page.preflight._obstacle.text() == "Device: see the checks above."
+    shown.page.preflight.show_view("about")
     assert shown.page.preflight._obstacle.text() == "Device: 3 GPUs are needed."
 
 
@@ -542,7 +544,7 @@ def test_a_refused_group_says_where(qtbot: QtBot, shown: Shown) -> None:
     finding = {"level": "blocking", "where": "parameters.gamma", "message": "too far"}
     shown.model.take_plan(plans[-1][0], group_plan(ok=False, findings=[finding]))
     assert shown.page.form.rows[("parameters", "gamma")]._beside.text == "too far"
-    assert shown.page.preflight._obstacle.text() == "gamma: too far"
+    assert shown.page.preflight._obstacle.text() == "Correct gamma."
     assert shown.model.obstacle_field == "parameters.gamma"
 
 
@@ -595,3 +597,21 @@ def test_another_algorithm_clears_the_search(qtbot: QtBot, shown: Shown) -> None
     assert shown.page.form.bar.search.text() == ""
     assert shown.page.form.rows[("parameters", "gamma")].isVisible()
     shown.settle(qtbot)
+
+
+def test_an_error_of_a_field_is_said_once(qtbot: QtBot, shown: Shown) -> None:
+    """At the field; checklist and button name the field and lead there."""
+    shown.model.check_again()
+    qtbot.waitUntil(lambda: bool(shown.asked))
+    shown.settle(qtbot, "blocking")
+    said = "gamma: it has to be at most 1"
+    bad = report("blocking")
+    bad.lines[1].where, bad.lines[1].message, bad.lines[1].todo = "parameters.gamma", said, ""
+    shown.model._asked = shown.asked[-1]
+    shown.model.take_report(shown.asked[-1], bad)
+    texts = [one.text() for one in shown.page.findChildren(QLabel) if one.isVisible()]
+    assert [text for text in texts if said.split(": ")[1] in text] == []
+    assert shown.page.form.rows[("parameters", "gamma")]._beside.text == said
+    assert "Correct gamma in the form." in texts
+    assert shown.page.preflight._obstacle.text() == "Correct gamma."
+    assert shown.page.preflight.show_field.isVisible()

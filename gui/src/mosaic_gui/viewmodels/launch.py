@@ -208,11 +208,42 @@ class LaunchModel(DraftModel):
         blocking = self._blocking() if not self.refusal else None
         found = [*self.faults, *([blocking.where] if blocking else [])]
         where = next(iter([*found, *(one.where for one in self._refusals)]), "")
+        return where if where in self._known_fields else ""
+
+    @property
+    def _known_fields(self) -> set[str]:
+        """Fields of the spec that the form has."""
         known = {"environment"}
         for part, group in self.groups:
             before = f"{ARGUMENT}." if part == ARGUMENT else ""
             known |= {f"{before}{form_field.name}" for form_field in group.fields}
-        return where if where in known else ""
+        return known
+
+    def obstacle_words(self, *, with_lines: bool) -> str:
+        """Why it cannot be launched now, without what a field or the checklist says already.
+
+        Args:
+            with_lines: the checklist is in sight.
+        """
+        obstacle = self.obstacle
+        if obstacle and self.obstacle_field:
+            return tr("Correct {field}.", field=self._label(self.obstacle_field))
+        blocking = self._blocking()
+        said = blocking.message if blocking is not None else ""
+        if with_lines and blocking is not None and said and said in obstacle:
+            return tr("{title}: see the checks above.", title=blocking.title)
+        return obstacle
+
+    def line_beside_fields(self, line: PreflightLine) -> PreflightLine:
+        """A line of the checklist without the message that stands at its field."""
+        _, _, name = line.where.rpartition(".")
+        part = ARGUMENT if line.where.startswith(f"{ARGUMENT}.") else RUN
+        if line.where not in self._known_fields or line.level != "blocking":
+            return line
+        if self.fault(part, name) != line.message.removeprefix(f"{line.where}: "):
+            return line
+        words = tr("Correct {field} in the form.", field=self._label(line.where))
+        return line.model_copy(update={"message": "" if line.todo else words})
 
     def agree(self) -> None:
         """Agree to the access that the run needs, for this run and later ones."""

@@ -8,7 +8,14 @@ from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.views.badge import Badge
 from mosaic_gui.views.install_row import InstallRow
-from mosaic_gui.views.text import ElidedButton, ElidedLabel, inside_of_scroll, label, restyle
+from mosaic_gui.views.text import (
+    ElidedButton,
+    ElidedLabel,
+    inside_of_scroll,
+    label,
+    restyle,
+    without_marks,
+)
 
 
 class AgentList(QScrollArea):
@@ -62,7 +69,7 @@ class AgentList(QScrollArea):
         profile = label(self._profile_words(group.view_profile), "small")
         profile.setToolTip(self._profile_tip(group.view_profile))
         badge = Badge(tr("Ready"), "ok") if group.ready else Badge(tr("Not ready"), "warn")
-        badge.setToolTip(group.reason)
+        badge.setToolTip(without_marks(group.reason))
         row.addWidget(profile, 1)
         row.addWidget(badge)
         layout.addLayout(row)

@@ -5,7 +5,7 @@ from PyQt6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 from mosaic_gui.state.agents import AgentGroup
 from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.agents import AgentsModel
-from mosaic_gui.views.text import ElidedLabel, button, label
+from mosaic_gui.views.text import ElidedLabel, button, label, without_marks
 
 
 class InstallRow(QWidget):
@@ -14,7 +14,7 @@ class InstallRow(QWidget):
     def __init__(self, model: AgentsModel, group: AgentGroup) -> None:
         super().__init__()
         self._model, self._component = model, group.component
-        self._reason_words = group.reason.replace("`", "")
+        self._reason_words = without_marks(group.reason)
         self.reason = label(self._reason_words, "small", wraps=True)
         self.install = button(tr("Install"), "", f"install.{group.worker}")
         self.install.setToolTip(

@@ -97,6 +97,7 @@ class PreflightPanel(QFrame):
         """LINES, PLAN or ABOUT."""
         self.views.set_key(key)
         self._stack.setCurrentIndex((LINES, PLAN, ABOUT).index(key))
+        self._say_obstacle()
         self.plan.set_shown(key == PLAN)
 
     def refresh(self) -> None:
@@ -104,7 +105,7 @@ class PreflightPanel(QFrame):
         model = self._model
         obstacle = model.obstacle
         self.launch.setEnabled(not obstacle)
-        self._obstacle.setText(obstacle)
+        self._say_obstacle()
         self._hindrance.setVisible(bool(obstacle))
         self.show_field.setVisible(bool(model.obstacle_field))
         self._consent.setVisible(bool(model.needs))
@@ -118,6 +119,11 @@ class PreflightPanel(QFrame):
         self.plan.refresh()
         self._fill_lines()
         self._say_outdated()
+
+    def _say_obstacle(self) -> None:
+        """Say what hinders once: at its field, else in the checklist, else above Launch."""
+        with_lines = self._stack.currentIndex() == 0
+        self._obstacle.setText(self._model.obstacle_words(with_lines=with_lines))
 
     def _show_runs(self) -> None:
         """Show how many runs Launch starts, where they are several, and what sets them apart."""
@@ -148,7 +154,8 @@ class PreflightPanel(QFrame):
             self.about.show_markdown(draft.algorithm.title, text or none)
 
     def _fill_lines(self) -> None:
-        lines = sorted(self._model.lines, key=lambda line: _ORDER[line.level])
+        found = [self._model.line_beside_fields(line) for line in self._model.lines]
+        lines = sorted(found, key=lambda line: _ORDER[line.level])
         words = self._model.refusal or self._why_no_lines()
         shown = (*(line.model_dump_json() for line in lines), "" if lines else words)
         if shown == self._drawn:

@@ -112,6 +112,11 @@ def restore_cursor(shown: QTextEdit | QPlainTextEdit, anchor: int, position: int
     shown.setTextCursor(cursor)
 
 
+def without_marks(text: str) -> str:
+    """A text of the stack without the backticks around commands: the window has no other way to show them."""
+    return text.replace("`", "")
+
+
 def inside_of_scroll() -> QWidget:
     """A transparent widget for the inside of a scroll area."""
     made = QWidget()

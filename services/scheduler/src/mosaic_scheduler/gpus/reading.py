@@ -83,7 +83,7 @@ def parse(line: bytes) -> GpuReading:
     """
     answer = read_answer(line)
     if answer.absent is not None:
-        note = f"No NVIDIA GPU is seen here: {answer.absent}. On a machine without one that is no fault."
+        note = f"No NVIDIA GPU here ({answer.absent}): runs use the CPU."
         return GpuReading(GpuState.ABSENT, note)
     if answer.failed is not None:
         note = f"The NVIDIA driver answers with an error: {answer.failed}. See `nvidia-smi` and `dmesg`."
