@@ -18,7 +18,7 @@ from mosaic_gui.theme.apply import current
 from mosaic_gui.views import dock_area
 from mosaic_gui.views.arrangement import COMPARE, HUMAN, REPLAY, TRAIN
 from mosaic_gui.views.layout_menu import LayoutMenu
-from mosaic_gui.views.main_window import SETTINGS, WATCH
+from mosaic_gui.views.main_window import PLAY, RUNS, SETTINGS, WATCH
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -214,3 +214,22 @@ def test_mode_way_and_preset_are_remembered(client: DesktopClient, tmp_path: Pat
     assert (again.agents.way, again.launch.text("run", "seed")) == (Way.TRAINED, "1")
     again.launch._settle.stop()
     end(again)
+
+
+def test_the_human_layout_without_a_run_says_how_to_begin(
+    qtbot: QtBot, client: DesktopClient
+) -> None:
+    """Words and two buttons: a play, or a run of the list. With a run they are gone."""
+    client.layouts.apply(HUMAN)
+    stage = client.window.watch.stage
+    QApplication.processEvents()
+    assert "Start a play" in stage._how.text()
+    qtbot.mouseClick(stage.begin, LEFT)
+    assert client.window.page == PLAY
+    client.window.show_page(WATCH)
+    qtbot.mouseClick(stage.choose, LEFT)
+    assert client.window.page == RUNS
+    client._on_tick(client.store.replace_runs([run(0, RunState.SUCCEEDED)]))
+    client.watch.watch(run(0).run_id)
+    client.window.show_page(WATCH)
+    assert not stage.begin.isVisible()

@@ -2,10 +2,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from PyQt6.QtCore import Qt, QUrl
+from PyQt6.QtCore import QPoint, Qt, QUrl
 from PyQt6.QtGui import QDesktopServices, QGuiApplication
 from PyQt6.QtTest import QSignalSpy
 from PyQt6.QtWidgets import (
+    QApplication,
     QCheckBox,
     QComboBox,
     QLabel,
@@ -22,6 +23,7 @@ from mosaic_contracts.groups import GroupPlan
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.stack import StackProxies
+from mosaic_gui.theme.apply import current
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.views.form_section import FormSection
 from mosaic_gui.views.origin_strip import OriginStrip
@@ -615,3 +617,17 @@ def test_an_error_of_a_field_is_said_once(qtbot: QtBot, shown: Shown) -> None:
     assert "Correct gamma in the form." in texts
     assert shown.page.preflight._obstacle.text() == "Correct gamma."
     assert shown.page.preflight.show_field.isVisible()
+
+
+def test_the_focus_ring_of_a_section_is_whole(shown: Shown) -> None:
+    """Its left edge is drawn as its right one."""
+    shown.page.activateWindow()
+    section = shown.page.form.sections[0][1]
+    section.head.setFocus()
+    QApplication.processEvents()
+    image = section.head.grab().toImage()
+    middle, accent = image.height() // 2, current().accent
+    edges = [image.pixelColor(x, middle).name() for x in (0, image.width() - 1)]
+    assert edges == [accent, accent]
+    left = section.head.mapTo(shown.page.form._area.viewport(), QPoint(0, 0)).x()
+    assert left >= 0

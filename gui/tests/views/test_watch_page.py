@@ -4,7 +4,7 @@ import pytest
 from PyQt6.QtCore import QPoint, QPointF, Qt
 from PyQt6.QtGui import QColor, QTextCursor, QTextDocumentFragment, QWheelEvent
 from PyQt6.QtTest import QSignalSpy
-from PyQt6.QtWidgets import QApplication, QPushButton
+from PyQt6.QtWidgets import QApplication, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.specimen import episodes, metrics, run, run_id, summary
 
@@ -598,3 +598,55 @@ def test_a_metric_that_repeats_the_returns_is_no_second_chart(shown: Shown) -> N
     assert repeated in shown.model.names
     shown.model.consume(shown.store.apply(metrics(6, repeated, [2.5])))
     assert repeated in [chart.name for chart in shown.page.charts.charts]
+
+
+def test_an_episode_has_a_menu(qtbot: QtBot, shown: Shown) -> None:
+    """A right click replays it where its steps were recorded, and copies its figures."""
+    shown.watch()
+    kept = EpisodeRow(attempt=1, env=0, episode=0, length=3, episode_return=7.5)
+    shown.model.take_episodes([kept])
+    shown.page.tabs.setCurrentWidget(shown.page.episodes)
+    table = shown.page._episodes
+    wanted = QSignalSpy(shown.page.pick_wanted)
+    table.customContextMenuRequested.emit(
+        table.visualRect(shown.model.episodes.index(0, 0)).center()
+    )
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    titles = [action.text() for action in menu.actions() if action.text()]
+    assert titles[-3:] == ["List all episodes", "Copy value", "Copy row"]
+    assert ("Replay" in titles) is (shown.model.episode_at(0) is not None)
+    next(action for action in menu.actions() if action.text() == "List all episodes").trigger()
+    assert [wanted[n] for n in range(len(wanted))] == [[run_id(0), ""]]
+    next(action for action in menu.actions() if action.text() == "Copy row").trigger()
+    clipboard = QApplication.clipboard()
+    assert clipboard is not None
+    assert "7.5" in clipboard.text().split("\t")
+    menu.close()
+
+
+def test_the_readout_is_whole_or_not_there(shown: Shown) -> None:
+    """It has its padding the first time too, and a chart that is smaller than it has none."""
+    shown.watch()
+    shown.model.consume(shown.store.apply(episodes(1, [1.0] * 20)))
+    shown.page.charts.redraw()
+    chart = shown.page.charts.charts[0]
+    read = shown.model.nearest(chart.name, 50.0)
+    chart.readout.show_readings("50", read, QPoint(5, 5))
+    assert chart.readout.isVisible()
+    assert chart.readout.size() == chart.readout.sizeHint()
+    room = chart.readout.parentWidget()
+    assert room is not None
+    room.resize(12, 12)
+    chart.readout.show_readings("50", read, QPoint(5, 5))
+    assert not chart.readout.isVisible()
+
+
+def test_what_keeps_the_newest_is_told_apart(shown: Shown) -> None:
+    """One button of the page is called Follow; others say what they keep in sight."""
+    page = shown.page
+    words = [
+        made.text()
+        for made in (page.bar.follow, page.log.follow, page.beliefs.follow, page.media.newest)
+    ]
+    assert words == ["Follow", "Newest lines", "Newest episode", "Newest step"]

@@ -28,6 +28,7 @@ from mosaic_gui.views.job_strip import JobStrip
 from mosaic_gui.views.main_window import (
     CHECKPOINTS,
     COMPARE,
+    PLAY,
     RUNS,
     SETTINGS,
     STORAGE,
@@ -231,6 +232,8 @@ class Wiring(QObject):
         page.stage.offer_replay()
         page.stage.offer_play(parts.play)
         page.stage.replay_wanted.connect(lambda: self.navigator.replay_run(parts.watch.run_id))
+        page.stage.play_wanted.connect(lambda: self.window.show_page(PLAY))
+        page.stage.runs_wanted.connect(lambda: self.window.show_page(RUNS))
         page.replay_wanted.connect(self.navigator.replay)
         page.pick_wanted.connect(self.navigator.replay_run)
         page.look_wanted.connect(parts.watch_controller.look_at)

@@ -55,7 +55,12 @@ class Readout(QLabel):
             more = tr_n("and {n} more", "and {n} more", len(alerts) - MOST_ALERTS)
             cells.append(f"<tr><td colspan='4' {muted}>{more}</td></tr>")
         self.setText(f"<table cellspacing='0' cellpadding='1'>{''.join(cells)}</table>")
+        self.ensurePolished()  # before it was shown once, it would be measured without its padding
         self.adjustSize()
+        room = self.parentWidget()
+        if room is not None and (self.width() > room.width() or self.height() > room.height()):
+            self.hide()  # a chart that is still laid out: a part of the table would be read wrongly
+            return
         self._put_beside(beside)
         self.show()
 

@@ -187,7 +187,8 @@ class StageModel(QObject):
         """Why nothing is drawn: in a few words, and what to do."""
         name, run = self.environment, self._watch.run
         if not name or run is None:
-            return tr("Choose a run to see its environment."), ""
+            how = tr("Start a play, or open a run from the list. Its environment is drawn here.")
+            return tr("Choose a run to see its environment."), how
         if run.state.is_final:
             return (
                 tr("The run has ended."),

@@ -12,6 +12,7 @@ from mosaic_gui.state.settings import MOST_SMOOTHING, XAxis
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.curves import CurveModel
 from mosaic_gui.views.chart_layout_menu import ChartLayoutMenu
+from mosaic_gui.views.chosen_keys import tip_with_keys
 from mosaic_gui.views.curve_picker import CurvePicker
 from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.text import button, label, restyle
@@ -56,11 +57,8 @@ class ChartBar(QWidget):
         )
         self.follow = button(tr("Follow"), "segment", "charts.follow")
         self.follow.setCheckable(True)
-        self.follow.setToolTip(
-            tr(
-                "Keep showing all points and the newest (F or a double click), until a chart is zoomed"
-            )
-        )
+        keeps = tr("Keep showing all points and the newest, as by a double click on a chart")
+        tip_with_keys(self.follow, keeps, "watch.follow")
         self.choose = button(tr("Curves"), "quiet", "charts.choose")
         self.choose.setAccessibleName(tr("Curves"))
         self.layout_menu = QToolButton()

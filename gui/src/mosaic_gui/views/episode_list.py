@@ -22,6 +22,7 @@ from mosaic_gui.theme.apply import ui_font
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.episodes import COLUMNS, EpisodesModel
 from mosaic_gui.views.bases import was_in_sight
+from mosaic_gui.views.row_menu import Choice, offer_row_menu
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
 ROW_HEIGHT = 28
@@ -97,6 +98,7 @@ class EpisodeListView(QWidget):
         layout.addWidget(self.runs)
         layout.addLayout(self._make_bar())
         layout.addWidget(self._make_panel(), 1)
+        offer_row_menu(self.table, self._choices_of)
         model.filled.connect(self.refresh)
         model.choices_changed.connect(self._show_choices)
         model.modelAboutToBeReset.connect(self._note_top)
@@ -137,6 +139,17 @@ class EpisodeListView(QWidget):
         selection = self.table.selectionModel()
         rows = selection.selectedRows() if selection is not None else []
         return [a for row in rows if (a := self._model.address_at(row.row())) is not None]
+
+    def _choices_of(self, row: int) -> list[Choice]:
+        """What the menu of an episode offers beside copies."""
+        address = self._model.address_at(row)
+        if address is None:
+            return []
+        return [
+            (tr("Replay"), lambda: self.replay_wanted.emit(address)),
+            (tr("Show next to the others"), lambda: self.add_wanted.emit(address)),
+            (tr("Export …"), self.export_wanted.emit),
+        ]
 
     def _select(self, place: int) -> None:
         """Select one row. `selectRow` would do what the keys that are held ask for, such as toggle it with Ctrl."""

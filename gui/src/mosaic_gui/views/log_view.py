@@ -55,7 +55,7 @@ class LogView(VisibilityFrame):
         self.search.setAccessibleName(tr("Search the output"))
         self.search.setPlaceholderText(tr("Search …"))
         self.search.setClearButtonEnabled(True)
-        self.follow = QCheckBox(tr("Follow"))
+        self.follow = QCheckBox(tr("Newest lines"))
         self.follow.setObjectName("log.follow")
         self.follow.setChecked(True)
         self.colours = QCheckBox(tr("Colours"))

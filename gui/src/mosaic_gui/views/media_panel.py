@@ -68,7 +68,7 @@ class MediaPanel(VisibilityFrame):
         self.slider.setAccessibleName(tr("Step"))
         self.slider.setToolTip(tr("Arrow keys, Page Up and Page Down, Home and End"))
         self._step = label("", "small")
-        self.newest = button(tr("Follow"), "segment", "media.follow")
+        self.newest = button(tr("Newest step"), "segment", "media.follow")
         self.newest.setCheckable(True)
         self.newest.setToolTip(tr("Keep showing the newest"))
         self._lay_out()

@@ -33,6 +33,10 @@ class StageView(VisibilityFrame):
 
     replay_wanted = pyqtSignal()
     """The user wants to see recorded episodes."""
+    play_wanted = pyqtSignal()
+    """A play is to be started."""
+    runs_wanted = pyqtSignal()
+    """A run is to be chosen."""
 
     def __init__(self, model: StageModel) -> None:
         super().__init__()
@@ -184,8 +188,22 @@ class StageView(VisibilityFrame):
         self._replay_large = self._make_replay("stage.replay_large")
         for act in (self._watch_large, self._replay_large):
             layout.addWidget(act, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addWidget(self._make_beginning(), 0, Qt.AlignmentFlag.AlignHCenter)
         layout.addStretch(3)
         return made
+
+    def _make_beginning(self) -> QWidget:
+        """Make the buttons with which one begins where no run is watched."""
+        self.begin = button(tr("Start a play"), "primary", "stage.begin")
+        self.choose = button(tr("Show the runs"), "", "stage.choose")
+        self.begin.clicked.connect(self.play_wanted)
+        self.choose.clicked.connect(self.runs_wanted)
+        self._beginning = QWidget()
+        row = QHBoxLayout(self._beginning)
+        row.setSpacing(8)
+        row.addWidget(self.begin)
+        row.addWidget(self.choose)
+        return self._beginning
 
     def _make_line(self) -> QWidget:
         made = QWidget()
@@ -222,6 +240,7 @@ class StageView(VisibilityFrame):
         self._name.setText(short)
         self._how.setText(how)
         self._how.setVisible(bool(how))
+        self._beginning.setVisible(not model.environment)
         may_watch = model.is_running and not model.is_on
         for act in (self._watch_line, self._watch_large):
             act.setVisible(may_watch)

@@ -52,6 +52,7 @@ from mosaic_gui.views.limits_popup import LimitsPopup
 from mosaic_gui.views.log_view import LogView
 from mosaic_gui.views.media_panel import MediaPanel
 from mosaic_gui.views.note_panel import NotePanel
+from mosaic_gui.views.row_menu import Choice, offer_row_menu
 from mosaic_gui.views.run_chooser import RunChooser
 from mosaic_gui.views.stage import StageView
 from mosaic_gui.views.start_stages import StartStages
@@ -252,7 +253,15 @@ class WatchPage(VisibilityFrame):
         layout.addWidget(self._episodes, 1)
         self._episodes.activated.connect(lambda index: self._replay(index.row()))
         self._episodes.doubleClicked.connect(lambda index: self._replay(index.row()))
+        offer_row_menu(self._episodes, self._choices_of_episode)
         return self.episodes
+
+    def _choices_of_episode(self, row: int) -> list[Choice]:
+        """What the menu of an episode offers beside copies."""
+        listed = tr("List all episodes"), lambda: self.pick_wanted.emit(self._model.run_id, "")
+        if self._model.episode_at(row) is None:
+            return [listed]
+        return [(tr("Replay"), lambda: self._replay(row)), listed]
 
     def _make_picks(self) -> QHBoxLayout:
         """Make the buttons that replay an episode."""
