@@ -38,7 +38,7 @@ class Bench:
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         self.launch = LaunchModel()
         self.model = AgentsModel(self.launch)
-        self.dock = AgentsDock(self.model, {})
+        self.dock = AgentsDock(self.model, [])
         self.dock.resize(260, 700)
         self.dock.show()
         entries = [worker(), worker(manifest=MANIFEST, ready=False, description=None)]

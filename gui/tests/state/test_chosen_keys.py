@@ -33,7 +33,7 @@ def test_keys_become_free_when_their_command_has_others() -> None:
 
 
 def test_a_file_cannot_leave_a_command_without_its_key() -> None:
-    """Of two commands with the same keys only one has them, and unknown names are no commands."""
+    """Only one of two commands with the same keys has them, and unknown names are no commands."""
     read = {"theme": "Ctrl+Alt+L", "files": "Ctrl+Alt+L", "quit": "nonsense", "gone": "Ctrl+J"}
     assert resolved(read) == {"theme": "Ctrl+Alt+L"}
 

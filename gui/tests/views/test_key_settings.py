@@ -82,7 +82,7 @@ def test_taken_keys_are_refused_with_the_command_that_has_them(
 def test_pages_that_are_made_later_have_the_chosen_keys(
     qtbot: QtBot, client: DesktopClient
 ) -> None:
-    """Of a page as of the list; keys of the last session too."""
+    """On a page as in the list; keys of the last session too."""
     press(qtbot, client, "watch.note", "Ctrl+J")
     press(qtbot, client, "runs.note", "Ctrl+J")
     client.watch.watch(run_id(0))

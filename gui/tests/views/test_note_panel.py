@@ -1,4 +1,4 @@
-"""The note beside a watched run, written and saved through the real window."""
+"""The note on a watched run, written and saved through the real window."""
 
 from collections.abc import Iterator
 from pathlib import Path

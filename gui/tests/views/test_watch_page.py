@@ -589,7 +589,7 @@ def test_a_tab_that_the_user_chose_stays_for_the_next_run(qtbot: QtBot, shown: S
 
 
 def test_a_metric_that_repeats_the_returns_is_no_second_chart(shown: Shown) -> None:
-    """Of `episode/return` and an equal `charts/episodic_return` one is shown; one that differs later has its chart."""
+    """An equal `charts/episodic_return` is not shown until it differs from `episode/return`."""
     shown.watch()
     repeated = "charts/episodic_return"
     shown.model.consume(shown.store.apply(episodes(1, [1.0, 2.0, 3.0])))

@@ -68,3 +68,8 @@ def bind_shortcut(shortcut: QShortcut, name: str) -> None:
 def tip_with_keys(widget: QWidget, words: str, name: str) -> None:
     """Give a widget a tool tip that ends with the keys of its command."""
     on_keys(widget, lambda: widget.setToolTip(f"{words} ({keys_of_command(name)})"))
+
+
+def tip_of_action(widget: QWidget, action: QAction) -> None:
+    """Give a button the tool tip of its action, which was bound before."""
+    on_keys(widget, lambda: widget.setToolTip(action.toolTip()))

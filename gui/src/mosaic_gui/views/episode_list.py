@@ -141,7 +141,7 @@ class EpisodeListView(QWidget):
         return [a for row in rows if (a := self._model.address_at(row.row())) is not None]
 
     def _choices_of(self, row: int) -> list[Choice]:
-        """What the menu of an episode offers beside copies."""
+        """What the menu of an episode offers in addition to copies."""
         address = self._model.address_at(row)
         if address is None:
             return []

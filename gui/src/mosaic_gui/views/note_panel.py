@@ -1,4 +1,4 @@
-"""The note beside a run: written in place, and saved when the field is left."""
+"""The note on a run: written in place, and saved when the field is left."""
 
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtGui import QFocusEvent, QHideEvent, QTextCursor

@@ -22,7 +22,7 @@ from mosaic_gui.viewmodels.run_list import ENVIRONMENT_AND_ALGORITHM, RunListMod
 from mosaic_gui.viewmodels.run_table import Column
 from mosaic_gui.viewmodels.trash import TrashModel
 from mosaic_gui.viewmodels.watch import WatchModel
-from mosaic_gui.views.chosen_keys import bind_action, on_keys
+from mosaic_gui.views.chosen_keys import bind_action, tip_of_action
 from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.external_links import show_tensorboard
 from mosaic_gui.views.list_view_menu import ListViewMenu
@@ -289,7 +289,7 @@ class RunsPage(QWidget):
             (self.stop_action, "stop"),
         ):
             made = button(action.text(), kind, f"runs.{action.objectName()}")
-            on_keys(made, lambda made=made, action=action: made.setToolTip(action.toolTip()))
+            tip_of_action(made, action)
             made.clicked.connect(action.trigger)
             self.bar_buttons[action.objectName()] = made
             row.addWidget(made)

@@ -257,7 +257,7 @@ class WatchPage(VisibilityFrame):
         return self.episodes
 
     def _choices_of_episode(self, row: int) -> list[Choice]:
-        """What the menu of an episode offers beside copies."""
+        """What the menu of an episode offers in addition to copies."""
         listed = tr("List all episodes"), lambda: self.pick_wanted.emit(self._model.run_id, "")
         if self._model.episode_at(row) is None:
             return [listed]
