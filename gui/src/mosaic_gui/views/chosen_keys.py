@@ -34,8 +34,9 @@ _chosen = _ChosenKeys()
 
 def use_keys(chosen: Mapping[str, str]) -> None:
     """Give commands these keys, by name; all others have those of the beginning."""
-    _chosen.keys = resolved(chosen)
-    _chosen.changed.emit()
+    if (keys := resolved(chosen)) != _chosen.keys:
+        _chosen.keys = keys
+        _chosen.changed.emit()
 
 
 def keys_of_command(name: str) -> str:

@@ -29,6 +29,7 @@ class NotePanel(QWidget):
         self.field.setObjectName("watch.note")
         self.field.setAccessibleName(tr("Note of the run"))
         self.field.setPlaceholderText(tr("Your own note on this run"))
+        self.field.setProperty("kind", "prose")
         self.field.setTabChangesFocus(True)
         self.field.setProperty(OWN_UNDO, True)
         self.state = label("", "small", wraps=True)
