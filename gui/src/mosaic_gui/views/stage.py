@@ -199,10 +199,12 @@ class StageView(VisibilityFrame):
         self.begin.clicked.connect(self.play_wanted)
         self.choose.clicked.connect(self.runs_wanted)
         self._beginning = QWidget()
-        row = QHBoxLayout(self._beginning)
-        row.setSpacing(8)
-        row.addWidget(self.begin)
-        row.addWidget(self.choose)
+        # one below the other: side by side they would make the smallest window wider
+        column = QVBoxLayout(self._beginning)
+        column.setContentsMargins(0, 4, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self.begin)
+        column.addWidget(self.choose)
         return self._beginning
 
     def _make_line(self) -> QWidget:
