@@ -117,7 +117,7 @@ def test_every_text_has_the_language_that_is_spoken(qapp: QApplication, tmp_path
     languages.speak(qapp, CODE, languages.find_languages(tmp_path))
     assert tr_n("{n} run", "{n} runs", 2) == "‹2 runs›"
     assert tr_as("between thousands", ",") == ","
-    assert tr("Stop at the next safe point and save a checkpoint (Ctrl+.)").startswith("‹Stop at")
+    assert tr("Stop at the next safe point and save a checkpoint").startswith("‹Stop at")
     assert len(texts) > 500
     language.use(language.NONE)
 

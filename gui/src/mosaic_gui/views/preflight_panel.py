@@ -70,7 +70,7 @@ class PreflightPanel(QFrame):
         self.copy = button("", "quiet", "preflight.copy")
         self.copy.setIcon(icon("copy", "muted"))
         self.copy.setAccessibleName(tr("Copy as a command"))
-        self.copy.setToolTip(tr("Copy as `./mosaic run …` (Ctrl+Shift+C)"))
+        self.copy.setToolTip(tr("Copy as ./mosaic run … (Ctrl+Shift+C)"))
         self.runs = label("", "strong", wraps=True)
         self.runs.setObjectName("preflight.runs")
         self.agree = button(tr("I agree"), "", "preflight.agree")
