@@ -649,4 +649,4 @@ def test_what_keeps_the_newest_is_told_apart(shown: Shown) -> None:
         made.text()
         for made in (page.bar.follow, page.log.follow, page.beliefs.follow, page.media.newest)
     ]
-    assert words == ["Follow", "Newest lines", "Newest episode", "Newest step"]
+    assert words == ["Follow", "Newest lines", "Newest", "Newest step"]

@@ -35,7 +35,7 @@ class BeliefsPanel(VisibilityFrame):
         self.episodes.setMaxVisibleItems(20)
         self.earlier = button("‹", "quiet", "beliefs.earlier")
         self.later = button("›", "quiet", "beliefs.later")
-        self.follow = button(tr("Newest episode"), "segment", "beliefs.follow")
+        self.follow = button(tr("Newest"), "segment", "beliefs.follow")
         self.timeline = BeliefsTimeline(model)
         self.policy = PolicyView(model)
         self.facts = BeliefFacts(model)

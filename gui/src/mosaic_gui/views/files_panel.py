@@ -143,14 +143,17 @@ class FilesPanel(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Where there is little room the names get it: the kind is left out, and words of the first button are."""
+        """Where there is little room the names get it: the kind is left out, and words of buttons are."""
         self.table.setColumnHidden(_KIND, self.width() < WITH_KIND)
-        self.save.setText(tr("Download"))
         acts = (self.save, self.save_as, self.copy, self.train_on, self.play, self.show_video)
         shown = [made for made in acts if not made.isHidden()]
-        needed = sum(made.sizeHint().width() + SPACING for made in shown) + 2 * MARGIN
-        if needed > self.width():
-            self.save.setText("")
+        worded = ((self.save, tr("Download")), (self.train_on, tr("Train on")))
+        for made, words in worded:
+            made.setText(words)
+        for made, _ in worded:
+            needed = sum(one.sizeHint().width() + SPACING for one in shown) + 2 * MARGIN
+            if needed > self.width():
+                made.setText("")
 
     def _make_acts(self) -> QHBoxLayout:
         self.save = _act(tr("Download"), "download", "files.save")
