@@ -585,7 +585,7 @@ class RunListModel(QAbstractTableModel):
         if len(self._ids) <= AT_ONCE:
             self.finish()
         else:
-            self._turn.start(_PAUSE_MS)  # whoever asked for it has used a part of this turn
+            self._turn.start(_PAUSE_MS)  # what asked for it has used a part of this turn
 
     def finish(self) -> None:
         """Do at once what is left of the work."""

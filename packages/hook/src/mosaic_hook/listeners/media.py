@@ -11,7 +11,7 @@ import io
 import os
 import sys
 import zlib
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 from mosaic_hook.reporter import Reporter
 from mosaic_hook.values import step_of
@@ -173,39 +173,30 @@ def listen_to_writer_media(reporter: Reporter, library: str, writer: Any) -> Non
         reporter.heard(library)
         media.histogram(tag, values, global_step)
 
-    def image(
-        _result: Any,
-        _self: Any,
-        tag: Any,
-        img_tensor: Any,
-        global_step: Any = None,
-        walltime: Any = None,
-        dataformats: str = "CHW",
-        *_: Any,
-        **__: Any,
-    ) -> None:
-        reporter.heard(library)
-        media.pixels(tag, img_tensor, global_step, dataformats)
+    def pixels(axes: str) -> Callable[..., None]:
+        """Return what hears images whose array has these axes, where the script names no others."""
 
-    def images(
-        _result: Any,
-        _self: Any,
-        tag: Any,
-        img_tensor: Any,
-        global_step: Any = None,
-        walltime: Any = None,
-        dataformats: str = "NCHW",
-        *_: Any,
-        **__: Any,
-    ) -> None:
-        reporter.heard(library)
-        media.pixels(tag, img_tensor, global_step, dataformats)
+        def heard(
+            _result: Any,
+            _self: Any,
+            tag: Any,
+            img_tensor: Any,
+            global_step: Any = None,
+            walltime: Any = None,
+            dataformats: str = axes,
+            *_: Any,
+            **__: Any,
+        ) -> None:
+            reporter.heard(library)
+            media.pixels(tag, img_tensor, global_step, dataformats)
+
+        return heard
 
     for name, hear in (
         ("add_text", text),
         ("add_histogram", histogram),
-        ("add_image", image),
-        ("add_images", images),
+        ("add_image", pixels("CHW")),
+        ("add_images", pixels("NCHW")),
     ):
         if hasattr(writer, name):
             reporter.replace(writer, name, library, after=hear)
