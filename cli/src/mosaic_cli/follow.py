@@ -70,6 +70,8 @@ class RunFollower:
             return (
                 f"queued{place}: {run.waiting_reason}" if run.waiting_reason else f"queued{place}"
             )
+        if run.state is RunState.STARTING and run.waiting_reason:
+            return run.waiting_reason
         if run.unresponsive:
             return f"{run.state}, but the trainer does not move"
         if run.state is RunState.STARTING:

@@ -27,6 +27,7 @@ from mosaic_servicekit.testing import TestBroker
 from mosaic_servicekit.ulid import RunIdSource
 
 DEADLINE_S = 60.0
+UNENDED = (AttemptPhase.QUEUED, AttemptPhase.ALIVE, AttemptPhase.UNSEEN)
 _IDS = RunIdSource()
 
 
@@ -62,11 +63,11 @@ class ExecutorConformance(ABC):
         return ref
 
     async def ended(self, executor: Executor, ref: AttemptRef) -> AttemptStatus:
-        """Wait, woken by the executor, until the attempt does not live any more."""
+        """Wait, woken by the executor, until the attempt neither waits nor lives any more."""
         changed = asyncio.Event()
         executor.on_change(changed.set)
         async with asyncio.timeout(DEADLINE_S):
-            while (status := await executor.status(ref)).phase is AttemptPhase.ALIVE:
+            while (status := await executor.status(ref)).phase in UNENDED:
                 changed.clear()
                 await changed.wait()
         return status
@@ -157,7 +158,7 @@ class ExecutorConformance(ABC):
         ref = await self.submit(executor, broker, events=10**6)
         async with asyncio.timeout(DEADLINE_S):
             # As the reconciler does: a run that could not listen yet is asked again.
-            while (await executor.status(ref)).phase is AttemptPhase.ALIVE:
+            while (await executor.status(ref)).phase in UNENDED:
                 await executor.cancel(ref)
                 await asyncio.sleep(0.2)
 

@@ -22,6 +22,7 @@ def make_record(state: RunState = RunState.QUEUED, **changes: Any) -> RunRecord:
         revision=1,
         created_at=NOW,
         run_dir=f"runs/{RUN_ID}",
+        started_at=NOW if state.has_process else None,
     )
     return record.model_copy(update=changes)
 

@@ -8,7 +8,13 @@ from tests.records import NOW, make_record, make_report
 from mosaic_contracts.launch import ExitPhase
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import EndCause, RunState
-from mosaic_scheduler.executors.protocol import ABSENT, AttemptPhase, AttemptStatus
+from mosaic_scheduler.executors.protocol import (
+    ABSENT,
+    AttemptPhase,
+    AttemptStatus,
+    EngineEnd,
+    EngineEndKind,
+)
 from mosaic_scheduler.reconcile.decision import (
     KEEP,
     Action,
@@ -19,6 +25,7 @@ from mosaic_scheduler.reconcile.decision import (
     Kill,
     LaunchAttempt,
     MarkRunning,
+    MarkStarted,
     MarkUnresponsive,
     Requeue,
     Stop,
@@ -36,6 +43,13 @@ LIMITED = make_record(
 )
 ALIVE = AttemptStatus(AttemptPhase.ALIVE)
 LOST = AttemptStatus(AttemptPhase.LOST)
+WAITING = STARTING.model_copy(update={"started_at": None})
+AT_ENGINE = AttemptStatus(AttemptPhase.QUEUED, detail="queued at Slurm: others are before it")
+ON_NODE = AttemptStatus(AttemptPhase.ALIVE, node="n1")
+UNSEEN = AttemptStatus(
+    AttemptPhase.UNSEEN,
+    engine_end=EngineEnd(EngineEndKind.NODE_FAILED, "node n1 failed."),
+)
 WORKER_GONE = AttemptStatus(AttemptPhase.ALIVE, make_report())
 REFUSED = AttemptStatus(AttemptPhase.REFUSED, detail="no such interpreter")
 
@@ -75,6 +89,35 @@ REFUSED = AttemptStatus(AttemptPhase.REFUSED, detail="no such interpreter")
         ),
         pytest.param(STARTING, Facts(ALIVE), KEEP, id="no event yet"),
         pytest.param(STARTING, Facts(ALIVE, has_events=True), MarkRunning(), id="first event"),
+        pytest.param(WAITING, Facts(AT_ENGINE, start_age_s=10**6), KEEP, id="waits at the engine"),
+        pytest.param(
+            WAITING.model_copy(
+                update={"state": RunState.STOPPING, "stop_requested": EndCause.STOPPED_BY_USER}
+            ),
+            Facts(AT_ENGINE, stop_age_s=10**6),
+            Cancel(),
+            id="stopped while it waits at the engine",
+        ),
+        pytest.param(WAITING, Facts(ON_NODE), MarkStarted("n1"), id="the engine has started it"),
+        pytest.param(
+            WAITING,
+            Facts(ON_NODE, has_events=True, start_age_s=10**6),
+            MarkStarted("n1"),
+            id="the engine has started it long ago",
+        ),
+        pytest.param(RUNNING, Facts(UNSEEN, silence_s=89.0), KEEP, id="heartbeats veto a node"),
+        pytest.param(RUNNING, Facts(UNSEEN), KEEP, id="without a broker nothing is known"),
+        pytest.param(
+            RUNNING,
+            Facts(UNSEEN, silence_s=91.0),
+            EndRun(
+                *outcome_from_loss(RUNNING, UNSEEN),
+                telemetry_pending=True,
+                sweep=True,
+                status=UNSEEN,
+            ),
+            id="a node that is gone, and its run is silent",
+        ),
         pytest.param(
             STARTING,
             Facts(ALIVE, start_age_s=121),

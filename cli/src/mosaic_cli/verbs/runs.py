@@ -273,6 +273,7 @@ def show(run: option.Run, json: option.Json = False) -> None:
     print_summary(out, view, artifacts, Layout.of_environment().home)
     beside = (
         ("code", code),
+        ("node", view.node),
         ("image", view.image),
         ("tags", ", ".join(view.tags)),
         ("note", view.note),
@@ -485,6 +486,8 @@ def _state(run: "AnyRun") -> Text:
     words = run.state.value
     if run.state is RunState.QUEUED and run.position:
         words += f" ({run.position})"
+    if run.state is RunState.STARTING and run.waiting_reason:
+        words = run.waiting_reason
     if run.held and not run.state.is_final:
         words += ", held"
     if run.unresponsive:

@@ -53,9 +53,16 @@ def badge(run: RunView) -> tuple[str, str]:
         return tr("No answer"), "warn"
     if run.alerts and run.state.has_process:
         return tr("Alert"), "warn"
+    if waits_at_engine(run):
+        return tr_mark(STATE_WORDS[RunState.QUEUED]), STATE_TONES[RunState.QUEUED]
     if run.held and run.state is RunState.QUEUED:
         return tr("Held"), "neutral"
     return tr_mark(STATE_WORDS[run.state]), STATE_TONES[run.state]
+
+
+def waits_at_engine(run: RunView) -> bool:
+    """Whether a run waits in the queue of a cluster."""
+    return run.state is RunState.STARTING and bool(run.waiting_reason)
 
 
 def title(run: RunView) -> str:
@@ -140,6 +147,8 @@ def outlook(run: RunView) -> tuple[str, str]:
         n = run.position
         place = tr("#{n} in the queue", n=n) if n else tr("in the queue")
         return place, run.waiting_reason or ""
+    if waits_at_engine(run):
+        return tr("in the queue"), run.waiting_reason or ""
     if run.state.has_process and run.eta_s is not None:
         return tr("{time} left", time=wording.duration(run.eta_s)), ""
     if run.state.is_final and run.end is not None and run.state is not RunState.SUCCEEDED:

@@ -151,6 +151,7 @@ class RunFields(Light):
     progress: ProgressFields | None = None
     telemetry_pending: bool = False
     worker_version: str | None = None
+    node: str | None = None
     image: str | None = None
     notes: list[str] = []
     alerts: list[RaisedAlertFields] = []

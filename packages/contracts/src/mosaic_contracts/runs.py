@@ -88,6 +88,7 @@ class RunRecord(PeerModel):
     resumptions: list[Resumption] = Field(default_factory=list)
     """Interruptions that were followed by another attempt."""
     waiting_reason: str | None = None
+    """What the run waits for. In state `starting`: it waits in the queue of a cluster."""
     position: int | None = None
     """Place in the queue, 1 is next."""
     expected_start_at: AwareDatetime | None = None
@@ -116,6 +117,8 @@ class RunRecord(PeerModel):
     worker_lock: str | None = None
     """SHA-256 of the worker's locks of dependencies, those of its installed bundles included, when the run was
     submitted; None: it has none, or an older scheduler took the run."""
+    node: str | None = None
+    """Machine of a cluster on which the attempt runs, as the cluster names it; None: this one, or not started."""
     image: str | None = None
     """Digest of the image of the attempt, fixed at its start; None: no container."""
     notes: list[str] = Field(default_factory=list)

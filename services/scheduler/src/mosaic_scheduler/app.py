@@ -162,7 +162,8 @@ class SchedulerApp:
             durations=durations,
             ledger=ledger,
             launches=LaunchBuilder(
-                settings, registry, probe, leases, vault, self._accounts, signer
+                *(settings, registry, probe, leases, vault, self._accounts, signer),
+                engine_gives_devices=executor.bounds.queues,
             ),
             records=ReplayRecords(
                 episodes,

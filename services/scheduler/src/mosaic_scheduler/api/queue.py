@@ -14,7 +14,7 @@ from mosaic_scheduler import problem
 from mosaic_scheduler.events.announcement import RunAnnouncer
 from mosaic_scheduler.runs.selection import first_that_fit
 from mosaic_scheduler.runs.store import RunStore
-from mosaic_scheduler.runs.view import RunViews
+from mosaic_scheduler.runs.view import RunViews, waits_at_engine
 from mosaic_servicekit.bus import Verb
 
 
@@ -38,10 +38,14 @@ class QueueMoves:
         return {"queue": (None, self.queue), "move": (MoveRequest, self.move)}
 
     async def queue(self) -> RunRecords:
-        """What waits, in the order in which it will start, without replays and dashboards, with those that are held."""
+        """What waits, without replays and dashboards, with those that are held.
+
+        What waits in an engine's own queue comes first; then the others, in the order in which they will start.
+        """
+        at_engine = [run for run in await self._store.unfinished() if waits_at_engine(run.record)]
         records = [
             self._views.view(run.record)
-            for run in await self._store.queued()
+            for run in [*at_engine, *await self._store.queued()]
             if not run.record.spec.kind.is_derived
         ]
         runs = first_that_fit(records)

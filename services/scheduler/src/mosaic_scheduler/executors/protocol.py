@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -34,6 +35,11 @@ class Bounds:
     internet: Internet
     files: bool = False
     """A worker sees this machine's files."""
+    queues: bool = False
+    """The engine queues attempts, gives them cores and GPUs, and runs them on other machines. So our queue only
+    forwards, our leases are off, and the end of this machine's session is no end of a run."""
+    shares_folder: bool = True
+    """The run's folder is the same one here and where its processes run."""
 
 
 class AttemptRef(NamedTuple):
@@ -50,6 +56,8 @@ class Inventory:
     cpus: int
     gpu_problem: str = ""
     """Why this engine can hand no GPU to a run, and what to do; empty: it can."""
+    queue_limit: int = 0
+    """How many attempts may wait in the engine's own queue at once."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +88,8 @@ class LaunchSpec:
     """The GPUs that it gets; None: it must see none."""
     image: str | None = None
     """The worker's container image, for an executor that starts containers."""
+    engine_gives_devices: bool = False
+    """The engine sets the variables of its GPUs itself, where the attempt runs."""
     doors: Sequence[Door] = ()
     """How a run without a network reaches broker and XMPP server."""
 
@@ -97,13 +107,36 @@ class AttemptPhase(StrEnum):
 
     ABSENT = "absent"
     """It was never started: submitting it is safe."""
+    QUEUED = "queued"
+    """The engine has it and has not started it; `detail` is its reason, `starts_at` its estimate."""
     ALIVE = "alive"
+    UNSEEN = "unseen"
+    """The engine reports that its node is gone; nothing is known of its processes."""
     ENDED = "ended"
     """Its runner has ended and left a report."""
     LOST = "lost"
     """Its runner has ended without a report: it was killed."""
     REFUSED = "refused"
     """Its runner could not even begin; `detail` says why."""
+
+
+class EngineEndKind(StrEnum):
+    """Why an engine with a queue ended an attempt by itself."""
+
+    PREEMPTED = "preempted"
+    NODE_FAILED = "node_failed"
+    TIME_LIMIT = "time_limit"
+    CANCELLED = "cancelled"
+    """Somebody cancelled it with the engine's own command."""
+
+
+@dataclass(frozen=True)
+class EngineEnd:
+    """An end that the engine decided."""
+
+    kind: EngineEndKind
+    words: str
+    """A sentence of the engine's own reason."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +147,13 @@ class AttemptStatus:
     report: ExitReport | None = None
     """With ALIVE: the worker has ended, and the shipper sends what is left."""
     detail: str = ""
-    """With REFUSED and LOST: what the engine says of it, in sentences."""
+    """With REFUSED, LOST and UNSEEN: what the engine says of it, in sentences; with QUEUED: what it waits for."""
+    node: str = ""
+    """Where it runs, as the engine names that machine; empty: here, or the engine does not say."""
+    starts_at: datetime | None = None
+    """With QUEUED: the engine's estimate of its start."""
+    engine_end: "EngineEnd | None" = None
+    """With ENDED and LOST: the engine itself ended it; None: it did not, or does not say."""
     oom: bool = False
     """With LOST: the engine says that it was ended for memory."""
     stop_noted: bool = False

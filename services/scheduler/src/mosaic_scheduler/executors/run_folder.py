@@ -255,6 +255,8 @@ def grant_variable(grant: GpuGrant | None) -> dict[str, str]:
 
 def _visible_devices(launch_spec: LaunchSpec) -> dict[str, str]:
     """A run without GPUs sees none. In a container the engine's device request is the wall, and numbers start at 0."""
+    if launch_spec.spec.gpus and launch_spec.engine_gives_devices:
+        return {}
     if launch_spec.grant is None:
         return {"CUDA_VISIBLE_DEVICES": ""}
     if launch_spec.image is not None:

@@ -18,6 +18,8 @@ MAX_SWEEP_RESTARTS = 20
 """A sweep that was killed goes on in its folder so often."""
 KILL_MARGIN_S = 15.0
 """Beyond grace and drain; a runner that still lives then does not work."""
+UNSEEN_S = 90.0
+"""Without a heartbeat, before an attempt whose node is gone counts as lost. More than a restart of the broker takes."""
 EVENTS_ANSWER_S = 60.0
 """For the recorder to say whether an ended worker recorded anything."""
 
@@ -66,6 +68,13 @@ class Requeue(Action):
     """Give it its second attempt."""
 
     why: str
+
+
+@dataclass(frozen=True)
+class MarkStarted(Action):
+    """The engine, which had it in its queue, has started it."""
+
+    node: str | None
 
 
 @dataclass(frozen=True)
@@ -140,7 +149,11 @@ def decide(record: RunRecord, facts: Facts) -> Action:
             return _decide_absent(record, facts)
         case AttemptPhase.REFUSED:
             return _decide_refused(record, facts)
-        case AttemptPhase.LOST:
+        case AttemptPhase.QUEUED:
+            return KEEP if record.stop_requested is None else Cancel()
+        case AttemptPhase.UNSEEN if facts.silence_s is None or facts.silence_s < UNSEEN_S:
+            return KEEP  # heartbeats veto the engine's word; without a broker nothing is known
+        case AttemptPhase.LOST | AttemptPhase.UNSEEN:
             state, end = outcome.outcome_from_loss(record, facts.status, _outside(record, facts))
             lost = EndRun(state, end, telemetry_pending=True, sweep=True, status=facts.status)
             return _or_restart(record, lost)
@@ -211,7 +224,8 @@ def _decide_ended(record: RunRecord, facts: Facts) -> Action:
     has_events = _has_events(record, facts, report)
     if _needs_events(record, report) and has_events is None and facts.end_age_s < EVENTS_ANSWER_S:
         return AskEvents()
-    state, end = outcome.outcome_from_exit(record, report, has_events, _outside(record, facts))
+    outside, by_engine = _outside(record, facts), facts.status.engine_end
+    state, end = outcome.outcome_from_exit(record, report, has_events, outside, by_engine)
     pending = report.phase is not ExitPhase.DRAINED
     # A runner that was killed between the worker's end and its own may have left strays.
     sweep = report.phase is ExitPhase.WORKER_ENDED
@@ -236,6 +250,8 @@ def _has_events(record: RunRecord, facts: Facts, report: ExitReport) -> bool | N
 
 
 def _decide_alive(record: RunRecord, facts: Facts) -> Action:
+    if record.started_at is None:
+        return MarkStarted(facts.status.node or None)
     if record.state is RunState.STOPPING:
         limit_s = record.spec.grace_s + DRAIN_S + KILL_MARGIN_S
         return Kill() if facts.stop_age_s > limit_s else Cancel()

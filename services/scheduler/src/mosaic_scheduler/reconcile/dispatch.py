@@ -10,17 +10,18 @@ from datetime import UTC, datetime, timedelta
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.spec import RunKind, RunSpec
-from mosaic_scheduler.executors.protocol import AttemptRef, Executor
+from mosaic_scheduler.executors.protocol import AttemptRef, Executor, Inventory
 from mosaic_scheduler.executors.run_folder import DRAIN_S
 from mosaic_scheduler.gpus.lease import new_grant
 from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.queue.duration import PastDurations
 from mosaic_scheduler.queue.forecast import Busy, expected_starts
+from mosaic_scheduler.queue.forwarding import forwarded_places
 from mosaic_scheduler.queue.outside import OUTSIDE, is_outside_queue, places_outside_queue
 from mosaic_scheduler.queue.plan import HELD, QueueEntry, QueuePlace, queue_places
 from mosaic_scheduler.runs.parsed import StoredRun
-from mosaic_scheduler.runs.view import RunViews
+from mosaic_scheduler.runs.view import RunViews, waits_at_engine
 from mosaic_servicekit.clock import present
 
 RESERVE_AFTER_S = 60.0
@@ -97,13 +98,14 @@ class Dispatcher:
         waiting = [run for run in queued if not is_outside_queue(run.record.spec)]
         outside = [run for run in queued if is_outside_queue(run.record.spec)]
         outside.sort(key=lambda run: run.record.spec.kind)
-        busy = self._busy([record for record in live if not is_outside_queue(record.spec)])
-        devices = self._ledger.devices(self._free_in_s(busy), inventory.gpu_problem)
         claims = [_claim(run.record, unready.get(run.record.run_id, "")) for run in waiting]
+        busy = self._busy([record for record in live if not is_outside_queue(record.spec)])
         cores = sum(run.cpus for run in busy)
-        places = queue_places(claims, cores, inventory.cpus, devices, self._overdue())
-        self._note_lacking(places)
-        self._forecast(waiting, claims, places, busy, inventory.cpus, devices)
+        if self._executor.bounds.queues:
+            at_engine = sum(waits_at_engine(record) for record in live)
+            places = forwarded_places(claims, at_engine, inventory.queue_limit)
+        else:
+            places = self._queue_places(waiting, claims, busy, cores, inventory)
         running = Counter(record.spec.kind for record in live if is_outside_queue(record.spec))
         places += _places_outside(outside, running, unready)
         starts = [
@@ -125,6 +127,21 @@ class Dispatcher:
             running,
         )
         return QueuePlan(places, starts)
+
+    def _queue_places(
+        self,
+        waiting: Sequence[StoredRun],
+        claims: Sequence[QueueEntry],
+        busy: Sequence[Busy],
+        cores: int,
+        inventory: Inventory,
+    ) -> list[QueuePlace]:
+        """Places of the runs that wait for cores and GPUs of this machine."""
+        devices = self._ledger.devices(self._free_in_s(busy), inventory.gpu_problem)
+        places = queue_places(claims, cores, inventory.cpus, devices, self._overdue())
+        self._note_lacking(places)
+        self._forecast(waiting, claims, places, busy, inventory.cpus, devices)
+        return places
 
     def took(self, ref: AttemptRef, grant: GpuGrant) -> None:
         """An attempt that starts has taken its devices."""

@@ -36,9 +36,19 @@ class FactSource:
         heartbeats: HeartbeatTracker,
         volumes: VolumeWatch,
         is_left_behind: Callable[[AttemptRef], bool],
+        *,
+        runs_elsewhere: bool = False,
     ) -> None:
-        """`is_left_behind`: whether a backup was made while an attempt ran, and this stack came out of it."""
+        """Gather facts.
+
+        Args:
+            heartbeats: what the shippers said.
+            volumes: free space.
+            is_left_behind: whether a backup was made while an attempt ran, and this stack came out of it.
+            runs_elsewhere: attempts run on other machines, so that the end of this one's session is not theirs.
+        """
         self._is_left_behind = is_left_behind
+        self._runs_elsewhere = runs_elsewhere
         self._heartbeats = heartbeats
         self._volumes = volumes
         self._watches: dict[str, _Watch] = {}
@@ -52,9 +62,11 @@ class FactSource:
             watch.stopping = now
         if status.phase is AttemptPhase.ALIVE:
             watch.alive = now
+        if status.phase is AttemptPhase.QUEUED:
+            watch.started = now
         if status.phase is AttemptPhase.ENDED and watch.ended is None:
             watch.ended = now
-        if record.state is RunState.RUNNING:
+        if record.state is RunState.RUNNING or status.phase is AttemptPhase.UNSEEN:
             self._heartbeats.expect(record.run_id, record.attempt)
         return Facts(
             status=status,
@@ -64,9 +76,13 @@ class FactSource:
             stop_age_s=now - watch.stopping if watch.stopping is not None else 0.0,
             end_age_s=now - watch.ended if watch.ended is not None else 0.0,
             silence_s=self._heartbeats.silence_s(record.run_id, record.attempt),
-            rebooted=_was_booted(record.started_clock, self._began),
+            rebooted=not self._runs_elsewhere and _was_booted(record.started_clock, self._began),
             restored=self._is_left_behind(AttemptRef(record.run_id, record.attempt)),
-            unwatched=watch.alive is None and _is_earlier(record.started_clock, self._began),
+            unwatched=(
+                not self._runs_elsewhere
+                and watch.alive is None
+                and _is_earlier(record.started_clock, self._began)
+            ),
             disk_full=self._volumes.stop_reason(record.spec.kind),
         )
 

@@ -43,6 +43,8 @@ class LaunchBuilder:
         vault: SecretVault,
         accounts: RunAccounts,
         signer: RunSigner | None,
+        *,
+        engine_gives_devices: bool = False,
     ) -> None:
         self._settings = settings
         self._registry = registry
@@ -51,6 +53,7 @@ class LaunchBuilder:
         self._vault = vault
         self._accounts = accounts
         self._signer = signer
+        self._engine_gives_devices = engine_gives_devices
 
     async def build(self, run: StoredRun) -> LaunchSpec:
         """What starts the run's current attempt.
@@ -64,7 +67,7 @@ class LaunchBuilder:
         ref = AttemptRef(record.run_id, record.attempt)
         worker = self._registry.find(record.spec.worker)
         lease = await self._leases.of(ref)
-        if record.spec.gpus and lease is None:
+        if record.spec.gpus and lease is None and not self._engine_gives_devices:
             raise LaunchFailed("Its GPU lease is gone; it is to be queued again.")
         description = await self._probe.describe(worker)
         is_derived = record.spec.kind.is_derived
@@ -79,6 +82,7 @@ class LaunchBuilder:
             python=worker.python,
             worker_command=worker.command,
             grant=lease.grant if lease is not None else None,
+            engine_gives_devices=self._engine_gives_devices,
             image=worker.manifest.image,
             secrets={**proxies.secrets(), **secrets},
             environment=proxies.variables(),

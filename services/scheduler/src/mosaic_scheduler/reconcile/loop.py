@@ -48,7 +48,7 @@ from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.outbox import RunFact
 from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.store import RunStore
-from mosaic_scheduler.runs.view import RunViews
+from mosaic_scheduler.runs.view import EnginePlace, RunViews
 from mosaic_scheduler.xmpp.accounts import RunAccounts
 from mosaic_servicekit.clock import Moment, present
 from mosaic_servicekit.logging import get_log
@@ -91,7 +91,12 @@ class Reconciler:
     _facts: FactSource = field(init=False)
 
     def __post_init__(self) -> None:
-        self._facts = FactSource(self.heartbeats, self.volumes, self.restored.is_lost)
+        self._facts = FactSource(
+            self.heartbeats,
+            self.volumes,
+            self.restored.is_lost,
+            runs_elsewhere=self.executor.bounds.queues,
+        )
         self.volumes.on_change(self.wake.set)
 
     async def run(self) -> None:
@@ -128,11 +133,21 @@ class Reconciler:
         self.views.set_unseen(record.run_id, None)
         report = status.report if status.phase is AttemptPhase.ALIVE else None
         self.views.set_draining(record.run_id, report)
+        await self._show_engine_place(record, status)
         run = await self._note_losses(run)
         record = run.record
         facts = self._facts.gather(record, status)
         action = decision.decide(record, facts)
         await self._apply(run, action)
+
+    async def _show_engine_place(self, record: RunRecord, status: AttemptStatus) -> None:
+        """What an attempt waits for in the engine's own queue, and when it may start."""
+        is_queued = status.phase is AttemptPhase.QUEUED
+        place = EnginePlace(status.detail, status.starts_at) if is_queued else None
+        if status.phase is AttemptPhase.UNSEEN:
+            self.views.set_unseen(record.run_id, status.detail)
+        if self.views.set_engine_place(record.run_id, place):
+            await self.announcer.announce(record)
 
     async def _note_losses(self, run: StoredRun) -> StoredRun:
         """A device that vanished under a run is written down: its end, and a later scheduler, shall know of it."""
@@ -156,6 +171,12 @@ class Reconciler:
                 await self._launch(run)
             case decision.Requeue(why):
                 await self._requeue(record, why)
+            case decision.MarkStarted():
+                now = present()
+                await self._write(
+                    record, started_at=now.wall, started_clock=now.clock, node=action.node
+                )
+                self.wake.set()
             case decision.MarkRunning():
                 image = record.image or await self.executor.image(ref)
                 await self._write(
@@ -209,6 +230,8 @@ class Reconciler:
     async def _wait_to_see(self, record: RunRecord, why: str) -> None:
         """Nothing is known of a run until engine and files can be used again; one that starts has its deadline."""
         self.views.set_unseen(record.run_id, why)
+        if self.executor.bounds.queues:
+            return  # it may wait there for days, and runs on while the engine's controller is away
         has_begun = self.heartbeats.has_events(record.run_id, record.attempt)
         if (
             record.state is not RunState.STARTING
@@ -303,6 +326,7 @@ class Reconciler:
             ended_at=end_time.at,
             end_recorded_at=now.wall,
             elapsed_s=end_time.elapsed_s,
+            started_at=record.started_at or _started_by_report(action.status),
             image=image,
             first_event_at=record.first_event_at or self._first_event_now(record),
             progress=self.views.progress(record),
@@ -386,13 +410,15 @@ class Reconciler:
                 await self.announcer.announce(run.record)
 
     async def _start(self, start: PlannedStart) -> None:
-        now = present()
+        now = None if self.executor.bounds.queues else present()
         started = await self._write(
             start.run.record,
             grant=start.grant,
             state=RunState.STARTING,
-            started_at=now.wall,
-            started_clock=now.clock,
+            # An engine with a queue of its own starts it later.
+            started_at=now and now.wall,
+            started_clock=now and now.clock,
+            node=None,
             waiting_reason=None,
             position=None,
         )
@@ -454,6 +480,12 @@ def _goes_on(record: RunRecord, resumption: Resumption) -> str:
     if resumption.checkpoint is not None:
         where = f"from {resumption.checkpoint}, step {resumption.step:,} of the run"
     return f"attempt {resumption.attempt} begins {where}"
+
+
+def _started_by_report(status: AttemptStatus | None) -> datetime | None:
+    """When an attempt began that ended before anybody saw it run."""
+    report = None if status is None else status.report
+    return None if report is None else datetime.fromtimestamp(report.started_at, UTC)
 
 
 def _is_from_traces(status: AttemptStatus | None, end: EndTime, now: Moment) -> bool:

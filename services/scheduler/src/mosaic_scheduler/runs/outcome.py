@@ -7,7 +7,7 @@ from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.runs import RunEnd, RunRecord
 from mosaic_contracts.spec import RestartPolicy
 from mosaic_contracts.states import EndCause, RunState, StopStep
-from mosaic_scheduler.executors.protocol import AttemptStatus
+from mosaic_scheduler.executors.protocol import AttemptStatus, EngineEnd, EngineEndKind
 from mosaic_scheduler.size_text import mib_text
 
 _STOPS = {
@@ -107,6 +107,7 @@ def outcome_from_exit(
     report: ExitReport,
     has_events: bool | None,
     outside: StopOrigin = StopOrigin.SOMEBODY,
+    engine_end: EngineEnd | None = None,
 ) -> RunOutcome:
     """The worker has ended.
 
@@ -115,9 +116,12 @@ def outcome_from_exit(
         report: what its runner saw.
         has_events: whether it recorded anything; None: it could not be found out.
         outside: whose a stop is that no user asked for.
+        engine_end: why the engine ended it, if it did.
     """
     if record.stop_requested is not None:
         return outcome_from_stop(record, report)
+    if report.stop_signal_sent and engine_end is not None and outside is not StopOrigin.MOSAIC:
+        return _outcome_from_engine(record, report, engine_end)
     if report.stop_signal_sent:
         return _outcome_from_outside_stop(record, report, outside)
     if report.start_error is not None:
@@ -161,6 +165,21 @@ def _outcome_from_outside_stop(
     return RunState.INTERRUPTED, _end(EndCause.INTERRUPTED, message, report)
 
 
+def _outcome_from_engine(
+    record: RunRecord, report: ExitReport | None, end: EngineEnd
+) -> RunOutcome:
+    """An engine with a queue ended the run by itself."""
+    how = _how_it_stopped(record, report)
+    match end.kind:
+        case EngineEndKind.CANCELLED:
+            return RunState.CANCELLED, _end(EndCause.STOPPED_BY_USER, end.words + how, report)
+        case EngineEndKind.TIME_LIMIT:
+            return RunState.TIMED_OUT, _end(EndCause.WALL_TIME, end.words + how, report)
+        case EngineEndKind.PREEMPTED | EngineEndKind.NODE_FAILED:
+            message = f"Interrupted: {end.words}{how or _UNSAVED}{_next_step(record)}"
+            return RunState.INTERRUPTED, _end(EndCause.INTERRUPTED, message, report)
+
+
 def _when_there_is_room(record: RunRecord) -> str:
     if record.spec.restart is RestartPolicy.ON_INTERRUPT:
         return " It continues when there is room."
@@ -182,6 +201,8 @@ def outcome_from_loss(
     """The runner was killed, and with it the worker; nobody saw the exit."""
     if record.stop_requested is not None:
         return outcome_from_stop(record, None)
+    if status.engine_end is not None:
+        return _outcome_from_engine(record, None, status.engine_end)
     if outside in (StopOrigin.REBOOT, StopOrigin.RESTORED) or (
         status.stop_noted and outside is not StopOrigin.SOMEBODY
     ):

@@ -2,12 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.runs import Progress, RunRecord
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.queue.plan import QueuePlace
 from mosaic_scheduler.runs.heartbeats import SUSPENDED, HeartbeatTracker
+
+
+class EnginePlace(NamedTuple):
+    """A run that waits in the queue of its engine."""
+
+    reason: str
+    starts_at: datetime | None
+    """The engine's estimate of its start."""
+
+
+def waits_at_engine(record: RunRecord) -> bool:
+    """Whether the engine has the run in its own queue, or is about to."""
+    return record.state is RunState.STARTING and record.started_at is None
 
 
 class RunViews:
@@ -21,6 +35,7 @@ class RunViews:
         self._draining: set[str] = set()
         self._refusals: dict[str, str] = {}
         self._unseen: dict[str, str] = {}
+        self._engine_places: dict[str, EnginePlace] = {}
 
     def set_places(self, places: Sequence[QueuePlace]) -> list[str]:
         """Take the queue's places. Return the runs whose place changed."""
@@ -58,6 +73,15 @@ class RunViews:
         else:
             self._unseen[run_id] = why
 
+    def set_engine_place(self, run_id: str, place: EnginePlace | None) -> bool:
+        """Set how a run waits in its engine's queue; None: it does not. Return whether its reason changed."""
+        known = self._engine_places.get(run_id)
+        if place is None:
+            self._engine_places.pop(run_id, None)
+        else:
+            self._engine_places[run_id] = place
+        return (known and known.reason) != (place and place.reason)
+
     def view(self, record: RunRecord) -> RunRecord:
         """The record as it is now."""
         if record.state is RunState.QUEUED:
@@ -74,7 +98,11 @@ class RunViews:
         progress = self.progress(record)
         # The folder of an attempt that goes on may have the notes of the one before.
         notes = list(dict.fromkeys([*record.notes, *self._notes(record)]))
-        return record.model_copy(update={"progress": progress, "notes": notes})
+        changes: dict[str, object] = {"progress": progress, "notes": notes}
+        waits = self._engine_places.get(record.run_id)
+        if waits is not None:
+            changes |= {"waiting_reason": waits.reason, "expected_start_at": waits.starts_at}
+        return record.model_copy(update=changes)
 
     def progress(self, record: RunRecord) -> Progress | None:
         """The trainer's word; where that knows no total, the spec's."""
@@ -96,6 +124,7 @@ class RunViews:
         self._places.pop(run_id, None)
         self._draining.discard(run_id)
         self._unseen.pop(run_id, None)
+        self._engine_places.pop(run_id, None)
 
     def _notes(self, record: RunRecord) -> list[str]:
         notes: list[str] = []
