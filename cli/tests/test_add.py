@@ -23,13 +23,20 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_files(home: Path, tmp_path: Path) -> None:
     """The two files name script, interpreter and fixed arguments; `--remove` takes the worker away."""
     script = Path('My "train".py')
-    add(script, ["--track", "a b"], name="mine", python=Path(sys.executable))
+    add(
+        script,
+        ["--track", "a b"],
+        name="mine",
+        python=Path(sys.executable),
+        env_var=["MUJOCO_GL=egl"],
+    )
     folder = home / "workers.d" / "mine"
     manifest = WorkerManifest.model_validate(tomllib.loads((folder / "worker.toml").read_text()))
     assert (manifest.id, manifest.room) == ("mine", "worker_script")
     assert manifest.command[-2:] == ["{here}/script.toml", str(tmp_path / script)]
     file = tomllib.loads((folder / "script.toml").read_text())
     assert file["words"] == ["--track", "a b"]
+    assert file["variables"] == ["MUJOCO_GL=egl"]
     assert (file["script"], file["directory"]) == (str(tmp_path / script), str(tmp_path))
     add(script, remove=True, name="mine")
     assert not folder.exists()

@@ -142,7 +142,7 @@ def test_findings_name_the_nearest(mosaic: Mosaic, answers: Answers) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["statsu"], ["run", "cleanrl"], ["ps", "--limit", "0"], ["ps", "--state", "x"],
+    [["statsu"], ["run"], ["ps", "--limit", "0"], ["ps", "--state", "x"],
      ["run", "cleanrl", "ppo", "X", "--wall-time", "soon"], ["run", "cleanrl", "ppo", "X", "--seed", "-1"]],
 )  # fmt: skip
 def test_wrong_usage_is_2(arguments: list[str], mosaic: Mosaic, answers: Answers) -> None:

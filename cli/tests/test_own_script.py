@@ -66,6 +66,16 @@ def test_no_command(here: Path) -> None:
         own_command(["script"], None)
 
 
+def test_variables(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--env-var` takes a value, or that of the shell; a variable that the shell lacks is refused."""
+    monkeypatch.setenv("DATA", "/my data")
+    made = own_command(["./train.py"], Path(sys.executable), ["DATA", "MUJOCO_GL=egl"])
+    assert made is not None
+    assert made.fields()["parameters"]["variables"] == "'DATA=/my data' MUJOCO_GL=egl"
+    with pytest.raises(ValueRefused, match="no variable ABSENT"):
+        own_command(["./train.py"], Path(sys.executable), ["ABSENT"])
+
+
 def test_asked_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A script is agreed to once; without a terminal it takes --yes; the consent is the plan's digest."""
     client = cast(Client, SimpleNamespace(preflight=lambda _spec: SimpleNamespace(digest="d" * 64)))

@@ -132,6 +132,20 @@ def test_without_an_environment_the_algorithms_own_is_taken(
         assert words in err
 
 
+def test_without_an_algorithm_the_only_one_is_taken(mosaic: Mosaic, answers: Answers) -> None:
+    """A worker with one algorithm needs no other word; one with several lists them."""
+    described = CLEANRL["description"]
+    assert isinstance(described, dict)
+    only = {**described, "algorithms": described["algorithms"][:1]}
+    answers["/api/v1/workers/mine"] = {**CLEANRL, "description": only}
+    answers["/api/v1/workers/cleanrl"] = CLEANRL
+    answers["/api/v1/runs"] = RUN
+    assert mosaic("run", "mine", "-d")[0] == 0
+    assert answers.last("POST").body["algorithm"] == "ppo"
+    code, _, err = mosaic("run", "cleanrl", "-d")
+    assert (code, "It has ppo, own." in err) == (2, True)
+
+
 def test_a_forgotten_worker_is_found_by_its_algorithm(mosaic: Mosaic, answers: Answers) -> None:
     """`run ppo CartPole-v1` is answered with the whole command; what nobody has stays an unknown worker."""
     unknown = {"code": "worker_unknown", "title": "There is no such worker", "status": 404}

@@ -1,6 +1,7 @@
 """A training script of the user's own as a run: `./mosaic run ./train.py -- ARGUMENTS`."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -39,6 +40,8 @@ class OwnCommand(NamedTuple):
     directory: Path
     subject: str
     """The script, as a whole path, or the program: what the user agrees to run."""
+    variables: Sequence[str] = ()
+    """Environment variables for it, as `NAME=VALUE`."""
 
     def fields(self) -> dict[str, Any]:
         """Fields of a spec; what the script's arguments say of the run is taken from them."""
@@ -54,24 +57,29 @@ class OwnCommand(NamedTuple):
                 "command": shlex.join(self.argv),
                 "directory": str(self.directory),
                 **({} if steps is None else {"expected_steps": steps}),
+                **({"variables": shlex.join(self.variables)} if self.variables else {}),
             },
             "name": Path(self.subject).name,
         } | {name: value for name, value in said.items() if value is not None}
 
 
-def own_command(words: Sequence[str | None], python: Path | None) -> OwnCommand | None:
+def own_command(
+    words: Sequence[str | None], python: Path | None, variables: Sequence[str] = ()
+) -> OwnCommand | None:
     """The command line that positional arguments of `run` ask for; None: they name a worker.
 
     Args:
         words: a script (`./train.py`, `train.ipynb`) with its arguments, or `script` with a whole command line.
         python: interpreter of the script; None: the shell's `python`.
+        variables: environment variables for it, `NAME=VALUE`, or `NAME` alone for the value of the shell.
 
     Raises:
         FileProblem: there is no such script or interpreter.
-        ValueRefused: no command line was given.
+        ValueRefused: no command line was given, or a variable has no value in the shell.
     """
     first, *rest = [word for word in words if word is not None] or [""]
     here = Path.cwd()
+    given = with_values(variables)
     if first == WORKER and rest[:1] != [ALGORITHM]:
         if not rest:
             raise ValueRefused(
@@ -80,7 +88,9 @@ def own_command(words: Sequence[str | None], python: Path | None) -> OwnCommand 
         program = shutil.which(rest[0])
         if program is None:
             raise FileProblem(f"{rest[0]} is not found in PATH, or is not executable.")
-        return OwnCommand([str(Path(program).absolute()), *rest[1:]], here, _subject(program, rest))
+        return OwnCommand(
+            [str(Path(program).absolute()), *rest[1:]], here, _subject(program, rest), given
+        )
     if not first.endswith(_ENDINGS):
         return None
     script = (here / first).absolute()
@@ -91,7 +101,7 @@ def own_command(words: Sequence[str | None], python: Path | None) -> OwnCommand 
         argv = [interpreter, "-m", "jupyter", "execute", first, *rest]
     else:
         argv = [interpreter, first, *rest]
-    return OwnCommand(argv, here, str(script))
+    return OwnCommand(argv, here, str(script), given)
 
 
 def with_consent(
@@ -122,6 +132,22 @@ def with_consent(
         replace_file(agreed, json.dumps([*known, command.subject], indent=1))
     digest = client.preflight(spec).digest
     return spec.model_copy(update={"consent": digest})
+
+
+def with_values(variables: Sequence[str]) -> list[str]:
+    """Variables as `NAME=VALUE`; `NAME` alone gets its value from the shell.
+
+    Raises:
+        ValueRefused: the shell has no such variable.
+    """
+    words = []
+    for variable in variables:
+        if "=" not in variable and variable not in os.environ:
+            raise ValueRefused(
+                f"Your shell has no variable {variable}. Give a value: {variable}=VALUE."
+            )
+        words.append(variable if "=" in variable else f"{variable}={os.environ[variable]}")
+    return words
 
 
 def _read_agreed(path: Path) -> list[str]:

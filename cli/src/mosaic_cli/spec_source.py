@@ -15,9 +15,11 @@ from mosaic_cli.reference import did_you_mean
 from mosaic_cli.run_axes import RunAxes
 from mosaic_cli.spec_options import SpecOptions
 from mosaic_client import Client, MosaicProblem
+from mosaic_contracts.choices import UNKNOWN_ENVIRONMENT
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.problem_codes import ProblemCode
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import WorkerDescription
 
 _OPEN_FILES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Files that the caller has opened, as `-f <(program)` names them: their reading ends."""
@@ -42,7 +44,7 @@ def spec_fields(
 
     Raises:
         FileProblem: the file cannot be read.
-        ValueRefused: an option cannot be read, or worker or algorithm are missing.
+        ValueRefused: an option cannot be read, or the worker is missing, or the algorithm in a file.
     """
     named = {"worker": worker, "algorithm": algorithm, "environment": environment}
     positional: dict[str, Any] = {name: one for name, one in named.items() if one is not None}
@@ -52,7 +54,10 @@ def spec_fields(
     if isinstance(parameters, dict) and "parameters" in given:
         given["parameters"] = parameters | given["parameters"]
     spec |= given
-    missing = [name for name in ("worker", "algorithm") if spec.get(name) is None]
+    needed = (
+        ("worker",) if file is None and spec.get("worker") is not None else ("worker", "algorithm")
+    )
+    missing = [name for name in needed if spec.get(name) is None]
     if missing:
         validated(dict.fromkeys(missing, "?") | {"environment": "?"} | spec)  # a misspelt field?
         where = f"{file} names" if file is not None else "The command line names"
@@ -63,32 +68,48 @@ def spec_fields(
     return spec
 
 
+def with_algorithm(client: Client, fields: dict[str, Any]) -> dict[str, Any]:
+    """The same fields with an algorithm: without one, that of a worker that has only one.
+
+    Raises:
+        ValueRefused: the worker has several, or is an algorithm itself.
+        ClientError: the stack does not answer, or does not know the worker.
+    """
+    if fields.get("algorithm") is not None:
+        return fields
+    worker = str(fields["worker"])
+    described = _description(client, worker, "")
+    known = [one.id for one in described.algorithms] if described else []
+    if len(known) != 1:
+        raise ValueRefused(
+            f"Name an algorithm: `{worker} ALGORITHM`. "
+            + (
+                f"It has {', '.join(known)}."
+                if known
+                else f"`./mosaic describe {worker}` lists them."
+            )
+        )
+    return fields | {"algorithm": known[0]}
+
+
 def make_spec(client: Client, fields: dict[str, Any]) -> RunSpec:
-    """The spec of these fields; without an environment the algorithm's own is taken, and said.
+    """The spec of these fields; without an algorithm or environment the worker's own is taken, and the latter said.
 
     Raises:
         ValueRefused: a field is unknown, has a value that no spec may have, or there is no such default.
         ClientError: the stack does not answer, or does not know the worker.
     """
+    fields = with_algorithm(client, fields)
     if fields.get("environment") is None:
         default = _default_environment(client, str(fields["worker"]), str(fields["algorithm"]))
-        say(f"No environment was named; {fields['algorithm']} takes {default}.")
+        if default != UNKNOWN_ENVIRONMENT:
+            say(f"No environment was named; {fields['algorithm']} takes {default}.")
         fields = fields | {"environment": default}
     return with_run_ids(client, validated(fields))
 
 
 def _default_environment(client: Client, worker: str, algorithm: str) -> str:
-    try:
-        described = client.worker(worker).description
-    except MosaicProblem as error:
-        if error.problem.code is not ProblemCode.WORKER_UNKNOWN:
-            raise
-        owner = _owner_of(client, worker)
-        if owner is None:
-            raise
-        raise ValueRefused(
-            f"{worker} is no worker but an algorithm. Did you mean `{owner} {worker} {algorithm}`?"
-        ) from error
+    described = _description(client, worker, algorithm)
     known = {one.id: one.default_environment for one in described.algorithms} if described else {}
     default = known.get(algorithm)
     if default is None:
@@ -98,6 +119,26 @@ def _default_environment(client: Client, worker: str, algorithm: str) -> str:
             f"{hint or f'`./mosaic describe {worker}` lists them.'}"
         )
     return default
+
+
+def _description(client: Client, worker: str, next_word: str) -> WorkerDescription | None:
+    """The worker's description; None: it cannot be described now.
+
+    Raises:
+        ValueRefused: it is an algorithm. `next_word`: what followed it on the command line.
+    """
+    try:
+        return client.worker(worker).description
+    except MosaicProblem as error:
+        if error.problem.code is not ProblemCode.WORKER_UNKNOWN:
+            raise
+        owner = _owner_of(client, worker)
+        if owner is None:
+            raise
+        words = " ".join(word for word in (owner, worker, next_word) if word)
+        raise ValueRefused(
+            f"{worker} is no worker but an algorithm. Did you mean `{words}`?"
+        ) from error
 
 
 def _owner_of(client: Client, algorithm: str) -> str | None:

@@ -18,7 +18,9 @@ WORDS: dict[str, Words] = {
             "--dry-run --from-rl-zoo=any --python=any --yes -y --json --url=any --token-file=any "
             "--ca-file=any --help -h "
         ),
-        repeated=kinds("--param=any -p=any --tag=any -t=any --alert=any --secret=any --set=any "),
+        repeated=kinds(
+            "--param=any -p=any --tag=any -t=any --alert=any --secret=any --set=any --env-var=any "
+        ),
         arguments=("worker", "any", "any", "any"),
         endless=True,
     ),
@@ -336,6 +338,7 @@ WORDS: dict[str, Words] = {
     "add": Words(
         "Add a training script of your own to the workers, or take it off with --remove.",
         options=kinds("--name=any --python=any --replace --remove --json --help -h "),
+        repeated=kinds("--env-var=any "),
         arguments=("any", "any"),
         endless=True,
     ),

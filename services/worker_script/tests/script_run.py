@@ -38,6 +38,8 @@ def begin(folder: Path, script: str, *arguments: str, **spec: Any) -> "subproces
     (own / "train.py").write_text(script, "utf-8")
     words = [PYTHON, *spec.pop("options", ()), "train.py", *arguments]
     parameters = {"command": shlex.join(words), "directory": str(own)}
+    if variables := spec.pop("variables", None):
+        parameters["variables"] = variables
     given = {"worker": "script", "algorithm": "command", "environment": "unknown"}
     write_spec(run, {**given, "parameters": parameters, **spec})
     return subprocess.Popen(

@@ -11,7 +11,7 @@ from mosaic_base.atomic import replace_file
 from mosaic_cli import option
 from mosaic_cli.errors import FileProblem, ValueRefused
 from mosaic_cli.output import emit, out, say
-from mosaic_cli.own_script import script_interpreter
+from mosaic_cli.own_script import script_interpreter, with_values
 from mosaic_cli.stack.layout import Layout
 
 _ID = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -33,6 +33,15 @@ def add(
         Path | None,
         typer.Option(
             "--python", metavar="PATH", help="Its interpreter; default: the shell's `python`."
+        ),
+    ] = None,
+    env_var: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--env-var",
+            metavar="NAME=VALUE",
+            help="An environment variable of every run; NAME alone takes the value "
+            "of your shell; may be repeated.",
         ),
     ] = None,
     replace: Annotated[
@@ -66,7 +75,10 @@ def add(
         )
     interpreter = script_interpreter(python)
     folder.mkdir(parents=True, exist_ok=True)
-    replace_file(folder / "script.toml", _script_toml(worker, file, interpreter, words or []))
+    replace_file(
+        folder / "script.toml",
+        _script_toml(worker, file, interpreter, words or [], with_values(env_var or [])),
+    )
     replace_file(folder / "worker.toml", _worker_toml(worker, file))
     if json:
         emit({"worker": worker, "folder": str(folder)})
@@ -74,7 +86,7 @@ def add(
     out.print(worker)
     say(
         f"  ./mosaic describe {worker}          its arguments\n"
-        f"  ./mosaic run {worker} {_algorithm(file)} -p NAME=VALUE"
+        f"  ./mosaic run {worker} -p NAME=VALUE"
     )
 
 
@@ -89,15 +101,14 @@ def _id_of(script: Path) -> str:
     return re.sub(r"[^a-z0-9_]+", "_", script.stem.lower()).strip("_")
 
 
-def _algorithm(script: Path) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]+", "_", script.stem) or "script"
-
-
-def _script_toml(worker: str, script: Path, python: Path, words: list[str]) -> str:
-    listed = ", ".join(_quoted(word) for word in words)
+def _script_toml(
+    worker: str, script: Path, python: Path, words: list[str], variables: list[str]
+) -> str:
+    listed, given = (", ".join(_quoted(word) for word in some) for some in (words, variables))
     return (
         f"id = {_quoted(worker)}\ntitle = {_quoted(script.name)}\nscript = {_quoted(str(script))}\n"
-        f"python = {_quoted(str(python))}\ndirectory = {_quoted(str(script.parent))}\nwords = [{listed}]\n"
+        f"python = {_quoted(str(python))}\ndirectory = {_quoted(str(script.parent))}\n"
+        f"words = [{listed}]\nvariables = [{given}]\n"
     )
 
 

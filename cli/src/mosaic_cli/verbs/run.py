@@ -62,6 +62,15 @@ def run(
             help="Interpreter of a script of your own; default: the shell's `python`.",
         ),
     ] = None,
+    env_var: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--env-var",
+            metavar="NAME=VALUE",
+            help="An environment variable for a script of your own; NAME alone takes the value "
+            "of your shell; may be repeated.",
+        ),
+    ] = None,
     yes: Annotated[
         bool,
         typer.Option(
@@ -79,12 +88,14 @@ def run(
     Ctrl-C detaches: the run goes on, and the exit code is 0.
     """
     from mosaic_cli.own_script import own_command, with_consent
-    from mosaic_cli.spec_source import make_spec, spec_fields
+    from mosaic_cli.spec_source import make_spec, spec_fields, with_algorithm
 
     axes = options.axes()
-    command = own_command([worker, algorithm, environment, *(words or [])], python)
+    command = own_command([worker, algorithm, environment, *(words or [])], python, env_var or [])
     if command is not None:
         worker = algorithm = environment = None
+    elif env_var:
+        raise ValueRefused("--env-var is for a script of your own, given in WORKER's place.")
     elif words:
         raise ValueRefused(f"`{words[0]}` is one word too many after WORKER ALGORITHM ENVIRONMENT.")
     environments = _environments(environment)
@@ -92,9 +103,11 @@ def run(
     own = command.fields() if command is not None else {}
     fields = spec_fields(file, worker, algorithm, first, options, axes, own)
     with open_client() as client:
+        fields = with_algorithm(client, fields)
+        algorithm = str(fields["algorithm"])
         if axes.texts:
             described = client.worker(str(fields["worker"])).description
-            axes = axes.with_texts(described, str(fields["algorithm"]))
+            axes = axes.with_texts(described, algorithm)
             fields = spec_fields(file, worker, algorithm, first, options, axes, own)
         if from_rl_zoo is not None:
             from mosaic_cli.rl_zoo import with_zoo, zoo_entry

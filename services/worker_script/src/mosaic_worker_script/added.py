@@ -2,7 +2,7 @@
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ from mosaic_contracts.spec import ParameterValue, RecordLevel, RunSpec
 from mosaic_contracts.worker import Algorithm, CheckReport, Environment, WorkerDescription
 from mosaic_worker_script.arguments import ScriptArgument, read_arguments
 from mosaic_worker_script.command import ScriptCommand
-from mosaic_worker_script.errors import ScriptUnreadable
+from mosaic_worker_script.errors import CommandRefused, ScriptUnreadable
 from mosaic_worker_script.running import LISTENED, run_script
+from mosaic_worker_script.variables import read_variables
 from mosaic_worker_script.worker import VERSION
 from mosaic_workerkit.compat import tomllib
 from mosaic_workerkit.entry import TrainContext
@@ -52,6 +53,8 @@ class ScriptFile(UserModel):
     """Folder in which it runs, as a whole path."""
     words: list[str] = Field(default_factory=list)
     """Arguments of every run, in front of those of the run."""
+    variables: list[str] = Field(default_factory=list)
+    """Environment variables of every run, as `NAME=VALUE`."""
 
 
 def read_script_file(path: Path) -> ScriptFile:
@@ -76,6 +79,7 @@ class _Plan(Findings):
     words: list[str] | None = None
     values: dict[str, ParameterValue] | None = None
     """Every argument with the value that the run gives it, or the default as the script has it."""
+    variables: dict[str, str] = field(default_factory=dict)
 
 
 class AddedScript:
@@ -137,6 +141,7 @@ class AddedScript:
             plan={
                 "argv": command.argv,
                 "directory": self._file.directory,
+                "variables": plan.variables,
                 "parameters": plan.values,
                 "listens_to": LISTENED,
                 "record": spec.record.value,
@@ -166,10 +171,14 @@ class AddedScript:
 
     def _command(self, plan: _Plan) -> ScriptCommand:
         argv = [self._file.python, self._file.script, *self._file.words, *(plan.words or [])]
-        return ScriptCommand(argv, Path(self._file.directory))
+        return ScriptCommand(argv, Path(self._file.directory), plan.variables)
 
     def _plan(self, spec: RunSpec | StoredSpec) -> _Plan:
         plan = _Plan()
+        try:
+            plan.variables = read_variables(self._file.variables)
+        except CommandRefused as error:
+            plan.block("worker", f"in its script.toml, {error}", ProblemCode.PARAMETER_INVALID)
         arguments = read_arguments(Path(self._file.script))
         by_name = {argument.name: argument for argument in arguments}
         given: dict[str, ParameterValue] = {}

@@ -4,12 +4,14 @@ import os
 import shlex
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mosaic_worker_script.errors import CommandRefused
+from mosaic_worker_script.variables import read_variables, split_variables
 
 COMMAND, DIRECTORY, EXPECTED_STEPS = "command", "directory", "expected_steps"
+VARIABLES = "variables"
 SEED = "{seed}"
 """Replaced by the run's seed, so that a group runs one command line with several."""
 
@@ -20,11 +22,13 @@ class ScriptCommand:
 
     argv: list[str]
     directory: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables that it gets in addition to those of the stack."""
 
     def with_seed(self, seed: int) -> "ScriptCommand":
         """The same with the run's seed in the place of `{seed}`."""
         argv = [word.replace(SEED, str(seed)) for word in self.argv]
-        return ScriptCommand(argv, self.directory)
+        return replace(self, argv=argv)
 
     @property
     def program(self) -> str | None:
@@ -69,7 +73,8 @@ def read_command(parameters: Mapping[str, object]) -> ScriptCommand:
         argv = shlex.split(text)
     except ValueError as error:
         raise CommandRefused(f"the command line cannot be split into words: {error}") from error
-    command = ScriptCommand(argv, Path(folder))
+    variables = read_variables(split_variables(str(parameters.get(VARIABLES) or "")))
+    command = ScriptCommand(argv, Path(folder), variables)
     if command.program is None:
         raise CommandRefused(
             f"{argv[0]} is not found or not executable on the stack's machine; write its whole path"

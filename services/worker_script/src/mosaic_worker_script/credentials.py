@@ -35,6 +35,11 @@ _KEY = re.compile(r"""(\bkey\s*=\s*)(["'])[0-9A-Fa-f]{32,}\2""")
 """`wandb.login(key="...")`."""
 
 
+def names_a_secret(variable: str) -> bool:
+    """Whether a variable of this name holds a secret, as far as its name shows."""
+    return _VARIABLE.search(variable) is not None
+
+
 class CredentialMask:
     """Masks the secrets of a run, values of variables that are named like one, and what has the form of one.
 
@@ -46,7 +51,7 @@ class CredentialMask:
         named = {
             name: value
             for name, value in environ.items()
-            if _VARIABLE.search(name) and len(value) >= _MIN_CHARS and "/" not in value
+            if names_a_secret(name) and len(value) >= _MIN_CHARS and "/" not in value
         }
         self._secrets = SecretMask({**named, **read_secrets(environ)})
 

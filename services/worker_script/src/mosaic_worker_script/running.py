@@ -15,6 +15,7 @@ from mosaic_worker_script.hearing import Hearing
 from mosaic_worker_script.source import RecordedCode
 from mosaic_worker_script.spool import SpoolReader
 from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.masking import read_secrets
 from mosaic_workerkit.own_files import DELETED
 from mosaic_workerkit.pipe.child import STDOUT, Child, Ending
 from mosaic_workerkit.pipe.errors import ProgramNotStarted
@@ -160,13 +161,21 @@ def _config(
 
 
 def _environment(context: TrainContext, command: ScriptCommand, spool: Path) -> dict[str, str]:
-    """The script's environment: the run's own, its interpreter first in PATH, and the hook in front of PYTHONPATH."""
+    """The script's environment: the stack's, the run's secrets by name, then what the run gives it.
+
+    Its interpreter comes first in PATH, and the hook in front of PYTHONPATH.
+    """
     spec = context.spec
-    environment = {**os.environ, ENV_RUN_DIR: str(context.run_dir)}
+    secrets = {
+        name: value.rstrip("\n")
+        for name, value in read_secrets(os.environ).items()
+        if name in spec.secrets and value is not None
+    }
+    environment = {**os.environ, **secrets, **command.variables, ENV_RUN_DIR: str(context.run_dir)}
     environment.pop("PYTHONUNBUFFERED", None)
-    environment["PATH"] = command.search_path(os.environ)
+    environment["PATH"] = command.search_path(environment)
     prefix = Path(command.argv[0]).parent.parent
-    if (prefix / "pyvenv.cfg").is_file():
+    if "VIRTUAL_ENV" not in command.variables and (prefix / "pyvenv.cfg").is_file():
         environment["VIRTUAL_ENV"] = str(prefix)
     paths = [str(_START), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = ":".join(path for path in paths if path)

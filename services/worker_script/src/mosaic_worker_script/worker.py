@@ -10,6 +10,7 @@ from mosaic_worker_script.command import (
     COMMAND,
     DIRECTORY,
     EXPECTED_STEPS,
+    VARIABLES,
     read_command,
 )
 from mosaic_worker_script.errors import CommandRefused
@@ -39,6 +40,12 @@ _PARAMETERS: dict[str, Any] = {
             "title": "Expected steps",
             "description": "Environment steps that the script will take, for the progress bar only.",
             "minimum": 1,
+        },
+        VARIABLES: {
+            "type": "string",
+            "title": "Variables",
+            "description": "Environment variables in addition to those of the stack: NAME=VALUE, with spaces between, "
+            "quoted as in a shell.",
         },
     },
     "required": [COMMAND, DIRECTORY],
@@ -85,6 +92,7 @@ class ScriptWorker:
             "argv": command.argv,
             "program": command.program,
             "directory": str(command.directory),
+            "variables": dict(command.variables),
             "listens_to": LISTENED,
             "record": spec.record.value,
         }
