@@ -68,7 +68,10 @@ WORDS: dict[str, Words] = {
     ),
     "up": Words(
         "Start the stack: broker, recorder, scheduler and gateway.",
-        options=kinds("--detach -d --port=any --broker-port=any --json --help -h "),
+        options=kinds(
+            "--detach -d --port=any --broker-port=any --broker-bind=any --broker-runs-url=any "
+            "--json --help -h "
+        ),
     ),
     "down": Words(
         "Take the stack down. Live runs continue unless --stop-runs is given; replays, TensorBoards and syncs end.",

@@ -14,10 +14,9 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from mosaic_contracts.live import SUBPROTOCOL_JSON
-from mosaic_gateway.errors import CertificateUnusable
-from mosaic_gateway.server.certificate import check_pair, own_certificate
 from mosaic_gateway.settings import OWN_CERTIFICATE_FILE, OWN_KEY_FILE, GatewaySettings
-from mosaic_servicekit.errors import SettingsInvalid
+from mosaic_servicekit.certificate import check_pair, own_certificate
+from mosaic_servicekit.errors import CertificateUnusable, SettingsInvalid
 from mosaic_servicekit.testing import TestBroker, free_port
 
 needs_openssl = pytest.mark.skipif(

@@ -1,4 +1,4 @@
-"""The detached supervisor: `python -m mosaic_cli.stack [--port P] [--broker-port P]`.
+"""The detached supervisor: `python -m mosaic_cli.stack [--port P] [--broker-port P] ...`.
 
 Started by `up -d` and by `demo`. It writes a byte to stdout at every change of stack.json, and to stderr the one line
 that says why it cannot start.
@@ -33,8 +33,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m mosaic_cli.stack")
     parser.add_argument("--port", type=int)
     parser.add_argument("--broker-port", type=int)
+    parser.add_argument("--broker-bind")
+    parser.add_argument("--broker-runs-url")
     chosen = parser.parse_args()
-    options = StartOptions(port=chosen.port, broker_port=chosen.broker_port)
+    options = StartOptions(**vars(chosen))
     try:
         supervise(Layout.of_environment(), options, lambda _: announce_change())
     except StackStartProblem as error:

@@ -2,16 +2,17 @@
 
 import asyncio
 import json
+import ssl
 
 _ANSWER_S = 5.0
 
 
-async def greets(host: str, port: int) -> bool:
-    """Whether a nats-server with JetStream listens there."""
+async def greets(host: str, port: int, context: ssl.SSLContext | None = None) -> bool:
+    """Whether a nats-server with JetStream listens there. `context`: it speaks TLS."""
     writer = None
     try:
         async with asyncio.timeout(_ANSWER_S):
-            reader, writer = await asyncio.open_connection(host, port)
+            reader, writer = await asyncio.open_connection(host, port, ssl=context)
             word, _, text = (await reader.readline()).partition(b" ")
             info = json.loads(text)
     except (

@@ -45,7 +45,12 @@ def start_detached(
     """
     layout.prepare_home()
     argv = python_module(sys.executable, "mosaic_cli.stack")
-    for option, value in (("--port", options.port), ("--broker-port", options.broker_port)):
+    for option, value in (
+        ("--port", options.port),
+        ("--broker-port", options.broker_port),
+        ("--broker-bind", options.broker_bind),
+        ("--broker-runs-url", options.broker_runs_url),
+    ):
         if value is not None:
             argv += [option, str(value)]
     if tied:

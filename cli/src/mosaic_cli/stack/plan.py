@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from mosaic_cli.stack.broker_setup import BrokerSetup
 from mosaic_cli.stack.layout import Layout
@@ -44,8 +45,8 @@ class StackPlan:
     setup: BrokerSetup | None = None
 
 
-def plan_stack(layout: Layout, ports: Ports) -> StackPlan:
-    """Plan the real services.
+def plan_stack(layout: Layout, ports: Ports, broker_runs_url: str | None = None) -> StackPlan:
+    """Plan the real services. `broker_runs_url`: how runs reach the broker; None: as services do.
 
     Raises:
         EnvironmentMissing: a room's environment was not made.
@@ -54,15 +55,15 @@ def plan_stack(layout: Layout, ports: Ports) -> StackPlan:
         room: layout.program(room, "python") for room in ("recorder", "scheduler", "gateway")
     }
     server = layout.program("broker", "nats-server")
-    setup = BrokerSetup(layout, ports, programs["scheduler"])
-    probes = Probes(ports)
+    setup = BrokerSetup(layout, ports, programs["scheduler"], broker_runs_url)
+    probes = Probes(ports, setup.ca)
 
     def service(name: str, probe: Callable[[], Awaitable[bool]], **more: int) -> ServicePlan:
         return ServicePlan(
             name=name,
             argv=python_module(programs[name], f"mosaic_{name}"),
             probe=probe,
-            env=_service_env(layout, ports, name),
+            env={**_service_env(layout, ports, name), **_broker_env(setup.ca, broker_runs_url)},
             log=layout.log(name),
             port=more.get("port"),
             # else it begins with the credentials of the last start, while they are written again
@@ -87,6 +88,14 @@ def plan_stack(layout: Layout, ports: Ports) -> StackPlan:
         probe=probes.ready,
         setup=setup,
     )
+
+
+def _broker_env(ca: Path | None, runs_url: str | None) -> dict[str, str]:
+    """What services and runs trust of the broker, and where runs find it. Always set, for a shell may have others."""
+    return {
+        "MOSAIC_BROKER_CA": "" if ca is None else str(ca),
+        "MOSAIC_BROKER_RUNS_URL": runs_url or "",
+    }
 
 
 def _service_env(layout: Layout, ports: Ports, name: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from mosaic_cli.errors import PortTaken
 from mosaic_cli.stack.process import port_owner
 
 HOST = "127.0.0.1"
+_ANY = ("0.0.0.0", "::")  # noqa: S104 - compared, not listened on
 
 
 @dataclass(frozen=True)
@@ -16,17 +17,30 @@ class Ports:
 
     gateway: int
     broker: int
+    broker_bind: str = ""
+    """Address that the broker listens on, with TLS; empty: loopback, in the clear."""
 
     @property
     def gateway_url(self) -> str:
         return f"http://{HOST}:{self.gateway}"
 
     @property
+    def broker_host(self) -> str:
+        """Address by which services reach the broker."""
+        return HOST if self.broker_bind in ("", *_ANY) else self.broker_bind
+
+    @property
     def broker_url(self) -> str:
-        return f"nats://{HOST}:{self.broker}"
+        host = f"[{self.broker_host}]" if ":" in self.broker_host else self.broker_host
+        return f"{'tls' if self.broker_bind else 'nats'}://{host}:{self.broker}"
 
 
-def choose_ports(gateway: int | None, broker: int | None, earlier: Ports | None = None) -> Ports:
+def choose_ports(
+    gateway: int | None,
+    broker: int | None,
+    earlier: Ports | None = None,
+    broker_bind: str = "",
+) -> Ports:
     """Ports for a start: those asked for, else the ones of the last time where free, else any free ones.
 
     A stack that comes back on its old address is found again by clients that follow it.
@@ -47,6 +61,7 @@ def choose_ports(gateway: int | None, broker: int | None, earlier: Ports | None 
     return Ports(
         gateway=choose(gateway, earlier.gateway if earlier else None),
         broker=choose(broker, earlier.broker if earlier else None),
+        broker_bind=broker_bind,
     )
 
 

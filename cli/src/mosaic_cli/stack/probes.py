@@ -1,8 +1,11 @@
 """How the services of a stack are, by what they answer. Nothing but an answer counts."""
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
+from mosaic_base.broker_tls import client_context
 from mosaic_cli.stack.greeting import greets
 from mosaic_cli.stack.http_probe import Answer, get_json
 from mosaic_cli.stack.ports import HOST, Ports
@@ -12,8 +15,9 @@ from mosaic_contracts.http_api import READY
 class Probes:
     """Asks the services. A caller that asks while a request is under way gets the answer to that request."""
 
-    def __init__(self, ports: Ports) -> None:
+    def __init__(self, ports: Ports, broker_ca: Path | None = None) -> None:
         self._ports = ports
+        self._broker_ca = broker_ca
         self._asking: asyncio.Task[Answer | None] | None = None
 
     async def broker(self) -> bool:
@@ -21,7 +25,14 @@ class Probes:
 
         It listens once its streams are recovered. Its monitor, which would say the same, asks for no credential.
         """
-        return await greets(HOST, self._ports.broker)
+        ca = self._broker_ca
+        if ca is None:
+            return await greets(HOST, self._ports.broker)
+        try:
+            context = client_context(ca.read_text())
+        except (OSError, ssl.SSLError):
+            return False  # made at this moment; the services' logs say so of one that is damaged
+        return await greets(self._ports.broker_host, self._ports.broker, context)
 
     async def gateway(self) -> bool:
         """The gateway answers."""

@@ -13,3 +13,7 @@ class StartOptions(NamedTuple):
 
     port: int | None = None
     broker_port: int | None = None
+    broker_bind: str | None = None
+    """Address that the broker listens on, with TLS; None: loopback, in the clear."""
+    broker_runs_url: str | None = None
+    """How runs reach the broker; None: as services do."""

@@ -207,9 +207,12 @@ def supervise(layout: Layout, options: StartOptions, watch: Watch | None = None)
         if earlier is not None:
             end_strays(earlier)
         ports = choose_ports(
-            options.port, options.broker_port, ports_of(earlier) if earlier else None
+            options.port,
+            options.broker_port,
+            ports_of(earlier) if earlier else None,
+            options.broker_bind or "",
         )
-        plan = plan_stack(layout, ports)
+        plan = plan_stack(layout, ports, options.broker_runs_url)
         asyncio.run(_run(layout, plan, lock, watch))
     finally:
         lock.release()

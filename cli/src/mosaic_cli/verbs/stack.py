@@ -2,7 +2,9 @@
 
 import time
 from contextlib import suppress
+from ipaddress import ip_address
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 from rich.text import Text
@@ -44,6 +46,53 @@ BrokerPort = Annotated[
 ]
 
 
+BrokerBind = Annotated[
+    str | None,
+    typer.Option(
+        "--broker-bind",
+        metavar="ADDRESS",
+        envvar="MOSAIC_BROKER_BIND",
+        help="Address that the broker listens on, with TLS only, for runs on other machines (0.0.0.0: every address); "
+        "default: loopback.",
+    ),
+]
+BrokerRunsUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--broker-runs-url",
+        metavar="URL",
+        envvar="MOSAIC_BROKER_RUNS_URL",
+        help="How runs on other machines reach the broker: tls://HOST:PORT; default: as on this machine.",
+    ),
+]
+
+
+def _address(bind: str | None) -> str | None:
+    if not bind:
+        return None
+    try:
+        return str(ip_address(bind))
+    except ValueError:
+        raise ValueRefused(
+            f"--broker-bind {bind}: an address of this machine is needed, such as 0.0.0.0 or 192.168.1.5."
+        ) from None
+
+
+def _runs_url(url: str | None, bind: str | None) -> str | None:
+    if not url:
+        return None
+    parts = urlsplit(url)
+    if parts.scheme != "tls" or not parts.hostname:
+        raise ValueRefused(
+            f"--broker-runs-url {url}: tls://HOST:PORT is needed. Runs on other machines speak TLS."
+        )
+    if not bind:
+        raise ValueRefused(
+            "--broker-runs-url needs --broker-bind: on loopback no other machine reaches the broker."
+        )
+    return url
+
+
 def up(
     detach: Annotated[
         bool,
@@ -53,6 +102,8 @@ def up(
     ] = False,
     port: Port = None,
     broker_port: BrokerPort = None,
+    broker_bind: BrokerBind = None,
+    broker_runs_url: BrokerRunsUrl = None,
     json: option.Json = False,
 ) -> None:
     """Start the stack: broker, recorder, scheduler and gateway.
@@ -61,7 +112,12 @@ def up(
     already up is not changed. One that starts or ends at the moment is waited for.
     """
     layout = Layout.of_environment()
-    options = StartOptions(port=port, broker_port=broker_port)
+    options = StartOptions(
+        port=port,
+        broker_port=broker_port,
+        broker_bind=_address(broker_bind),
+        broker_runs_url=_runs_url(broker_runs_url, broker_bind),
+    )
     running = present_stack(layout)
     if running is not None:
         _say_already_up(running, json)

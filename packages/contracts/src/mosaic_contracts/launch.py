@@ -25,6 +25,8 @@ CREDS_FILE = "control/broker.creds"
 SHIPPER_STATE_FILE = "control/shipper_state.json"
 """File that exists while the broker refuses the run's credentials, because the shipper cannot report this over the
 broker."""
+UNTRUSTED = "not trusted: "
+"""Beginning of `ShipperState.refused` where it is the run that does not trust the broker."""
 LAST_WORDS_FILE = "control/last_words"
 """Made by the runner with its blocks, so that a worker that a full disk ends can say so: its text, then zeros."""
 NOTES_FILE = "control/notes.json"
@@ -87,6 +89,8 @@ class Launch(PeerModel):
     env: dict[str, str] = Field(default_factory=dict)
     """Variables added to the environment of worker and shipper; never secrets."""
     broker_url: str
+    broker_ca: str = ""
+    """Certificate (PEM) of the only authority to trust with `tls://`; empty: those that the system trusts."""
     grace_s: float
     """Seconds between SIGTERM and SIGKILL for the worker's tree."""
     drain_s: float = 30.0

@@ -29,6 +29,8 @@ BROKER_SECRETS = "secrets/broker"
 BROKER_DIR = "nats"
 """Folder of the broker: its configuration and what its streams hold."""
 BROKER_CONFIG = "nats/config/nats.conf"
+BROKER_CA = "nats/config/ca.crt"
+"""Certificate of the authority that signed the broker's, where the broker speaks TLS. Runs and services trust it."""
 SERVICE_REFUSED = 78
 """Exit code of a service that cannot work until a user changes something (EX_CONFIG of sysexits.h)."""
 REFUSED_EVENT = "service.refused"

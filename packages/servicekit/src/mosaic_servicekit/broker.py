@@ -5,18 +5,21 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mosaic_contracts.stack_files import BROKER_CONFIG
+from mosaic_contracts.stack_files import BROKER_CA, BROKER_CONFIG, BROKER_SECRETS
 from mosaic_servicekit import jwt
 from mosaic_servicekit.account import ACCOUNTS_NAME, KEYS_FILE, Accounts, load_keys, write_revoker
+from mosaic_servicekit.certificate import BROKER_USE, Authority, own_certificate
 from mosaic_servicekit.credentials import (
     SIGNER_FILE,
     creds_path,
     service_permissions,
     write_secret,
 )
+from mosaic_servicekit.errors import CertificateUnusable
 from mosaic_servicekit.privacy import private_folder
 
 MAX_PAYLOAD_BYTES = 8 * 2**20
@@ -26,6 +29,11 @@ MAX_STORE_BYTES = 2 * 2**30
 
 
 LOOPBACK = "127.0.0.1"
+BROKER_CERTIFICATE = "nats/config/broker.crt"
+BROKER_KEY = "nats/config/broker.key"
+BROKER_CA_KEY = f"{BROKER_SECRETS}/ca.key"
+TLS_HANDSHAKE_S = 10
+"""Time limit of a handshake: a hundred runs may come back at once after a restart of the broker."""
 
 
 def init_broker(
@@ -34,6 +42,7 @@ def init_broker(
     monitor_port: int | None = None,
     host: str = LOOPBACK,
     store: Path | None = None,
+    tls_hosts: Sequence[str] = (),
 ) -> Path:
     """Make what is missing below `home` and return the path of the server's configuration.
 
@@ -41,11 +50,15 @@ def init_broker(
     `store`, by default `home/nats`. Its monitor shows connections and streams to everybody who reaches it and asks for
     no credential: it is opened for `monitor_port` only, on loopback, where a container keeps others away from it.
 
+    With `tls_hosts` it speaks TLS only, from the first byte on, with a certificate for these host names that is signed
+    by an authority of the stack's own (`BROKER_CA`); services and runs trust nothing else.
+
     Keys are made once and kept: credentials of runs that live must outlast a restart of the stack. JWTs and
     the configuration are written again each time, for ports and permissions may have changed.
 
     Raises:
         CredentialsInvalid: the key file is damaged.
+        CertificateUnusable: a certificate cannot be made.
     """
     keys = _make_keys(home)
     account = jwt.public_key(keys["account"])
@@ -59,9 +72,23 @@ def init_broker(
     if store is None:
         store = home / "nats"
         private_folder(store)
-    write_secret(config, _config(keys, _Places(f"{host}:{port}", monitor, store)))
+    tls = _certify(home, tls_hosts) if tls_hosts else None
+    write_secret(config, _config(keys, _Places(address(host, port), monitor, store, tls)))
     Accounts(home, keys).write()
     return config
+
+
+def address(host: str, port: int) -> str:
+    """`HOST:PORT`, with an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _certify(home: Path, hosts: Sequence[str]) -> Authority:
+    """Make the broker's certificate where it is missing; return where it and its key are."""
+    own = Authority(home / BROKER_CERTIFICATE, home / BROKER_KEY)
+    authority = Authority(home / BROKER_CA, home / BROKER_CA_KEY)
+    own_certificate(own.certificate, own.key, hosts, BROKER_USE, authority)
+    return own
 
 
 def _make_keys(home: Path) -> dict[str, str]:
@@ -86,6 +113,7 @@ class _Places(NamedTuple):
     listen: str
     monitor: str | None
     store: Path
+    tls: Authority | None
 
 
 def _config(keys: dict[str, str], places: _Places) -> str:
@@ -94,7 +122,7 @@ def _config(keys: dict[str, str], places: _Places) -> str:
 # Written by mosaic_servicekit.broker at every start; changes here are lost.
 server_name: mosaic
 listen: {json.dumps(places.listen)}
-{monitor}max_payload: {MAX_PAYLOAD_BYTES}
+{monitor}{_tls(places.tls)}max_payload: {MAX_PAYLOAD_BYTES}
 jetstream {{
   store_dir: {quote_path(places.store)}
   max_file_store: {MAX_STORE_BYTES}
@@ -104,6 +132,20 @@ operator: "{jwt.operator_jwt(keys["operator"])}"
 system_account: "{jwt.public_key(keys["system"])}"
 resolver: MEMORY
 include {ACCOUNTS_NAME}
+"""
+
+
+def _tls(pair: Authority | None) -> str:
+    """TLS before the first byte: a client that expects the server's greeting in the clear waits in vain."""
+    if pair is None:
+        return ""
+    return f"""\
+tls {{
+  cert_file: {quote_path(pair.certificate)}
+  key_file: {quote_path(pair.key)}
+  handshake_first: true
+  timeout: {TLS_HANDSHAKE_S}
+}}
 """
 
 
@@ -129,10 +171,16 @@ def main() -> None:
     init.add_argument("--port", type=int, required=True, help="port for clients")
     init.add_argument("--monitor-port", type=int, help="port for /healthz (no monitor)")
     init.add_argument("--host", default=LOOPBACK, help=f"address to listen on ({LOOPBACK})")
+    init.add_argument(
+        "--tls-host",
+        action="append",
+        default=[],
+        help="host name of the certificate; with one the broker speaks TLS only (repeatable)",
+    )
     init.add_argument("--store", type=Path, help="folder of the streams (HOME/nats)")
     check = verbs.add_parser("check", help="find services that the broker does not admit")
     check.add_argument("--home", type=Path, required=True, help="MOSAIC_HOME")
-    check.add_argument("--url", required=True, help="nats://HOST:PORT of the broker")
+    check.add_argument("--url", required=True, help="nats://HOST:PORT or tls://HOST:PORT")
     arguments = parser.parse_args()
     home = arguments.home.absolute()
     said: dict[str, Any]
@@ -143,7 +191,10 @@ def main() -> None:
         said = {"refused": asyncio.run(refused_services(home, arguments.url))}
     else:
         places = (arguments.port, arguments.monitor_port, arguments.host, arguments.store)
-        said = {"config": str(init_broker(home, *places))}
+        try:
+            said = {"config": str(init_broker(home, *places, arguments.tls_host))}
+        except CertificateUnusable as error:
+            sys.exit(str(error))
     sys.stdout.write(json.dumps(said) + "\n")
 
 

@@ -19,15 +19,17 @@ from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
 from pydantic import BaseModel, ValidationError
 
+from mosaic_base.broker_tls import distrust_of
 from mosaic_contracts import subjects
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.services import Reply
 from mosaic_contracts.verbs import ServiceVerb
 from mosaic_servicekit import jwt
 from mosaic_servicekit.creds_file import CredsFile, CredsFileDamaged
-from mosaic_servicekit.errors import BrokerUnavailable, ServiceUnavailable
+from mosaic_servicekit.errors import BrokerUnavailable, CertificateUnusable, ServiceUnavailable
 from mosaic_servicekit.lifecycle import cancel_all
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.trust import connect_options
 
 RETRY_S = 0.25
 """Between attempts to reach the broker: short, for it comes back in 30 ms, and cheap on loopback."""
@@ -111,7 +113,10 @@ class Bus:
     `name` is the connection's owner (a service's name or a run id): it gives the inbox prefix.
     """
 
-    def __init__(self, url: str, name: str, creds: Path | None = None) -> None:
+    def __init__(
+        self, url: str, name: str, creds: Path | None = None, ca: Path | None = None
+    ) -> None:
+        """`ca`: with `tls://`, the certificate of the authority to trust; None: those of the system."""
         self.url = url
         self.name = name
         self.connected = asyncio.Event()
@@ -122,18 +127,21 @@ class Bus:
         self.connects = 0
         """How often a connection was made; a reader that sees it change knows that something may be lost."""
         self._creds = creds
+        self._ca = ca
         self._client: Client | None = None
         self._subscriptions: dict[Subscription, None] = {}
         """In the order in which they were made."""
         self._callbacks: list[Callable[[], None]] = []
         self._keeper: asyncio.Task[None] | None = None
         self._last_error = ""
-        self._refused = ""
+        self._refused = self._distrusts = ""
         self._stopping = False
 
     @property
     def refusal(self) -> str | None:
-        """That the broker refuses our credentials, with what to do; None: it does not."""
+        """Why there can be no connection, with what to do; None: nothing is known to be wrong."""
+        if self._distrusts:
+            return distrust_text(self.url, self._distrusts)
         return refusal_text(self.url, self.name, self._refused) if self._refused else None
 
     async def start(self) -> None:
@@ -167,7 +175,7 @@ class Bus:
     def client(self) -> Client:
         """The nats client of this moment; do not keep it. Raises BrokerUnavailable without a connection."""
         if self._client is None or not self.connected.is_set():
-            raise BrokerUnavailable(self.url, self.refusal)
+            raise self._unavailable()
         return self._client
 
     def jetstream(self, timeout_s: float = REQUEST_TIMEOUT_S) -> JetStreamContext:
@@ -248,10 +256,10 @@ class Bus:
             ) from error
         except NatsTimeout as error:
             if not self.connected.is_set():
-                raise BrokerUnavailable(self.url, self.refusal) from error
+                raise self._unavailable() from error
             raise ServiceUnavailable(whom, f"No answer within {timeout_s:g} s.") from error
         except NatsError as error:
-            raise BrokerUnavailable(self.url, self.refusal) from error
+            raise self._unavailable() from error
 
     async def serve(self, service: str, verbs: Mapping[str, Verb]) -> list[Subscription]:
         """Answer the verbs of `service`. Requests are validated here, once; each runs in a task of its own."""
@@ -261,6 +269,9 @@ class Bus:
             )
             for name, verb in verbs.items()
         ]
+
+    def _unavailable(self) -> BrokerUnavailable:
+        return BrokerUnavailable(self.url, self.refusal, is_trusted=not self._distrusts)
 
     def _forget(self, subscription: Subscription) -> None:
         self._subscriptions.pop(subscription, None)
@@ -274,6 +285,10 @@ class Bus:
                     await self._connect(client, closed)
             except TimeoutError:
                 await _discard(client)
+                continue
+            except CertificateUnusable as error:
+                await self._on_error(error)
+                await asyncio.sleep(RENEW_S)
                 continue
             self._client = client
             try:
@@ -340,6 +355,7 @@ class Bus:
         options: dict[str, Any] = {}
         if self._creds is not None:
             options = CredsFile(self._creds).options()
+        options |= connect_options(self.url, self._ca)
         await client.connect(
             self.url,
             name=self.name,
@@ -358,7 +374,7 @@ class Bus:
         )
 
     def _mark_connected(self) -> None:
-        self._last_error = self._refused = ""
+        self._last_error = self._refused = self._distrusts = ""
         self.connects += 1
         self.lost.clear()
         self.connected.set()
@@ -380,6 +396,12 @@ class Bus:
 
     def _note_refusal(self, error: Exception | None) -> None:
         said = str(error).removeprefix("nats: ").strip("'")
+        distrust = str(error) if isinstance(error, CertificateUnusable) else distrust_of(error)
+        if distrust is not None:
+            if distrust != self._distrusts:
+                self._distrusts = distrust
+                get_log().error("broker.not_trusted", what_to_do=self.refusal)
+            return
         is_refusal = isinstance(error, CredsFileDamaged) or jwt.is_refusal(said)
         if is_refusal and said != self._refused:
             self._refused = said
@@ -391,6 +413,14 @@ def refusal_text(url: str, name: str, said: str) -> str:
     return (
         f"The broker at {url} refuses the credentials of the {name} ({said}). Start the stack again "
         "(`./mosaic down`, `./mosaic up -d`): that writes them anew, and runs go on meanwhile."
+    )
+
+
+def distrust_text(url: str, why: str) -> str:
+    """That TLS to the broker fails, in words."""
+    return (
+        f"The broker at {url} is not the one that this stack trusts ({why}). Nothing was sent to it. MOSAIC_BROKER_CA "
+        "must be a copy of the stack's `nats/config/ca.crt`; start the stack again (`./mosaic down`, `./mosaic up -d`)."
     )
 
 

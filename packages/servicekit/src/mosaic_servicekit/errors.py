@@ -14,6 +14,10 @@ class SettingsInvalid(ServiceRefused, ValueError):
     """An environment variable has a value that cannot be used; the message names it and what is allowed."""
 
 
+class CertificateUnusable(ServiceRefused):
+    """TLS was asked for and cannot be spoken."""
+
+
 class CredentialsInvalid(ValueError):
     """Key material is missing or damaged."""
 
@@ -25,11 +29,13 @@ class RevocationFailed(RuntimeError):
 class BrokerUnavailable(ProblemError):
     """There is no connection to the broker just now; the bus keeps trying by itself."""
 
-    def __init__(self, url: str, refusal: str | None = None) -> None:
+    def __init__(self, url: str, refusal: str | None = None, *, is_trusted: bool = True) -> None:
         title = "The broker cannot be reached"
         detail = f"No connection to {url}; connecting again all the time. See `./mosaic status`."
         if refusal is not None:
             title, detail = "The broker refuses this stack's credentials", refusal
+        if not is_trusted:
+            title = "The broker is not trusted"
         super().__init__(
             Problem(
                 code=ProblemCode.BROKER_UNAVAILABLE,

@@ -9,11 +9,13 @@ import sys
 
 import nats.errors
 
+from mosaic_base.broker_tls import distrust_of
 from mosaic_contracts import subjects
 from mosaic_contracts.services import Reply
 from mosaic_servicekit import jwt
-from mosaic_servicekit.bus import refusal_text
+from mosaic_servicekit.bus import distrust_text, refusal_text
 from mosaic_servicekit.creds_file import CredsFile, CredsFileDamaged
+from mosaic_servicekit.errors import CertificateUnusable
 from mosaic_servicekit.settings import ServiceSettings
 from mosaic_servicekit.visit import visit
 
@@ -25,11 +27,16 @@ async def ask_status(name: str, settings: ServiceSettings) -> str | None:
     creds = None if settings.creds is None else CredsFile(settings.creds)
     subject = subjects.service(name, "status")
     try:
-        async with visit(str(settings.broker_url), name, f"probe-{name}", creds) as client:
+        async with visit(settings.url, name, f"probe-{name}", creds, settings.broker_ca) as client:
             answer = await client.request(subject, b"{}", timeout=TIMEOUT_S / 2)
+    except CertificateUnusable as error:
+        return distrust_text(settings.url, str(error))
     except (OSError, TimeoutError, nats.errors.Error) as error:
+        distrust = distrust_of(error)
+        if distrust is not None:
+            return distrust_text(settings.url, distrust)
         if isinstance(error, CredsFileDamaged) or jwt.is_refusal(str(error)):
-            return refusal_text(str(settings.broker_url), name, str(error))
+            return refusal_text(settings.url, name, str(error))
         return f"{type(error).__name__}: {error}"
     problem = Reply.model_validate_json(answer.data).problem
     return None if problem is None else problem.title

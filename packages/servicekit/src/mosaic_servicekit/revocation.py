@@ -10,7 +10,7 @@ import nats.errors
 from mosaic_servicekit.account import REVOKER, Accounts, load_keys, update_subject
 from mosaic_servicekit.credentials import RunSigner, creds_path
 from mosaic_servicekit.creds_file import CredsFile
-from mosaic_servicekit.errors import RevocationFailed
+from mosaic_servicekit.errors import CertificateUnusable, RevocationFailed
 from mosaic_servicekit.visit import visit
 
 TIMEOUT_S = 2
@@ -19,11 +19,13 @@ TIMEOUT_S = 2
 class RunRevoker:
     """Revokes runs' credentials. Its connection lives for one revocation: they are rare, and one less to keep."""
 
-    def __init__(self, home: Path, url: str, signer: RunSigner) -> None:
+    def __init__(self, home: Path, url: str, signer: RunSigner, ca: Path | None = None) -> None:
+        """`ca`: as `Bus` has it."""
         self._accounts = Accounts(home, load_keys(home))
         self._creds = CredsFile(creds_path(home, REVOKER))
         self._url = url
         self._signer = signer
+        self._ca = ca
 
     async def revoke(self, run_ids: Sequence[str]) -> None:
         """Make the credentials of these runs useless; open connections are closed. May be done again.
@@ -36,12 +38,15 @@ class RunRevoker:
         account_jwt = await asyncio.to_thread(self._accounts.revoke, users)
         try:
             await self._tell(account_jwt)
-        except (OSError, TimeoutError, nats.errors.Error, ValueError, KeyError) as error:
+        except (
+            *(OSError, TimeoutError, nats.errors.Error, ValueError, KeyError),
+            CertificateUnusable,
+        ) as error:
             raise RevocationFailed(f"the broker was not informed: {error!r}") from error
 
     async def _tell(self, account_jwt: str) -> None:
         subject = update_subject(self._accounts.public_key)
-        async with visit(self._url, REVOKER, REVOKER, self._creds) as client:
+        async with visit(self._url, REVOKER, REVOKER, self._creds, self._ca) as client:
             answer = await client.request(subject, account_jwt.encode(), timeout=TIMEOUT_S)
         reply = json.loads(answer.data)
         if reply.get("data", {}).get("code") != 200:

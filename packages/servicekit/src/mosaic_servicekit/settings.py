@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import (
     AnyUrl,
+    BeforeValidator,
     Field,
     SecretStr,
     UrlConstraints,
@@ -17,7 +18,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from mosaic_servicekit.errors import SettingsInvalid
 
-BrokerUrl = Annotated[AnyUrl, UrlConstraints(allowed_schemes=["nats"], host_required=True)]
+# An empty variable is how compose says that there is none.
+OptionalPath = Annotated[Path | None, BeforeValidator(lambda value: value or None)]
+BrokerUrl = Annotated[AnyUrl, UrlConstraints(allowed_schemes=["nats", "tls"], host_required=True)]
 
 
 def default_if_empty(settings: type[BaseSettings], value: object, info: ValidationInfo) -> object:
@@ -35,6 +38,8 @@ class ServiceSettings(BaseSettings):
     home: Path = Path("var")
     """Data root."""
     broker_url: BrokerUrl = AnyUrl("nats://127.0.0.1:4222")
+    broker_ca: OptionalPath = None
+    """With `tls://`: certificate (PEM) of the only authority to trust; None: those that the system trusts."""
     creds: Path | None = None
     """Credentials file of this service; None: a broker without authentication (tests only)."""
     disk_reserve_bytes: Annotated[int, Field(ge=0)] = 512 * 2**20
@@ -48,11 +53,16 @@ class ServiceSettings(BaseSettings):
     def _empty_is_unset(cls, value: object, info: ValidationInfo) -> object:
         return default_if_empty(cls, value, info)
 
-    @field_validator("home", "creds")
+    @field_validator("home", "creds", "broker_ca")
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:
         # A child process may have another working directory.
         return value.absolute() if value is not None else None
+
+    @property
+    def url(self) -> str:
+        """The broker, as services reach it."""
+        return str(self.broker_url).rstrip("/")
 
     @classmethod
     def load(cls) -> Self:

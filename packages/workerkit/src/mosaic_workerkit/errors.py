@@ -60,6 +60,10 @@ class CredentialsRefused(RuntimeError):
     """The broker refuses the run's credentials. The scheduler renews them."""
 
 
+class BrokerNotTrusted(RuntimeError):
+    """The broker's certificate is not signed by the authority that the run was given, or it speaks no TLS."""
+
+
 class TrainerUnreachable(RuntimeError):
     """No process listens on the trainer's control socket."""
 

@@ -15,7 +15,6 @@ with large_imports():
     from mosaic_gateway.api.app import create_app
     from mosaic_gateway.errors import AddressTaken, GatewayError
     from mosaic_gateway.log_budget import LibraryLog
-    from mosaic_gateway.server.certificate import check_pair, own_certificate
     from mosaic_gateway.server.connections import (
         Connections,
         ListeningSocket,
@@ -26,7 +25,8 @@ with large_imports():
     from mosaic_gateway.services import assemble
     from mosaic_gateway.settings import GatewaySettings
     from mosaic_servicekit.bus import Bus
-    from mosaic_servicekit.errors import ServiceRefused, SettingsInvalid
+    from mosaic_servicekit.certificate import check_pair, own_certificate
+    from mosaic_servicekit.errors import ServiceRefused
     from mosaic_servicekit.lifecycle import Service, refuse, run_service
     from mosaic_servicekit.logging import configure_logging, get_log, redactor
 
@@ -49,7 +49,8 @@ def open_endpoints(settings: GatewaySettings) -> list[Endpoint]:
     """Listen; a certificate is made where one of the gateway's own is asked for.
 
     Raises:
-        GatewayError: a port is taken, or TLS cannot be spoken.
+        GatewayError: a port is taken.
+        CertificateUnusable: TLS cannot be spoken.
     """
     pair = settings.tls_pair
     if settings.tls and pair:
@@ -69,7 +70,7 @@ async def serve_gateway(
     endpoints: list[Endpoint],
 ) -> None:
     """Serve until the service is asked to stop; then close streams, drain requests, leave the broker."""
-    bus = Bus(str(settings.broker_url).rstrip("/"), "gateway", settings.creds)
+    bus = Bus(settings.url, "gateway", settings.creds, settings.broker_ca)
     services = assemble(settings, bus, ticket_key.encode())
     await asyncio.to_thread(services.uploads.sweep)
     connections = Connections(limits_for(raise_file_limit()))
@@ -130,7 +131,7 @@ def main() -> int:
         return 1  # whoever has the port may leave it
     except GatewayError as error:
         return refuse(ServiceRefused(str(error)))
-    except SettingsInvalid as error:
+    except ServiceRefused as error:
         return refuse(error)
     redactor.hide(token)
     redactor.hide(ticket_key)

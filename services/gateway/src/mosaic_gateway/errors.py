@@ -15,10 +15,6 @@ class AddressTaken(GatewayError):
     """Something else listens on the gateway's port."""
 
 
-class CertificateUnusable(GatewayError):
-    """TLS was asked for and cannot be spoken."""
-
-
 def store_unavailable(detail: str) -> ProblemError:
     """The store cannot be read now."""
     return ProblemError(

@@ -4,18 +4,16 @@ from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from mosaic_contracts.stack import RUNS_DIR, TELEMETRY_DB, TOKEN_FILE, UPLOADS_DIR
-from mosaic_servicekit.settings import ServiceSettings
+from mosaic_servicekit.settings import OptionalPath, ServiceSettings
 
 LOOPBACK = IPv4Address("127.0.0.1")
 OWN_CERTIFICATE_FILE = "secrets/gateway.crt"
 OWN_KEY_FILE = "secrets/gateway.key"
 TICKET_KEY_FILE = "secrets/tickets.key"
 """Deleting it, and starting again, makes every ticket worthless."""
-# An empty variable is how compose says that there is none.
-OptionalPath = Annotated[Path | None, BeforeValidator(lambda value: value or None)]
 
 
 class GatewaySettings(ServiceSettings):

@@ -40,7 +40,7 @@ async def serve(service: Service) -> None:
     configure_logging(SERVICE, settings.log_format)
     gc.freeze()
     gc.set_threshold(_GC_THRESHOLD, 20, 100)
-    bus = Bus(str(settings.broker_url), SERVICE, settings.creds)
+    bus = Bus(settings.url, SERVICE, settings.creds, settings.broker_ca)
     store = StoreThread(settings.store_path, migration_copy=settings.migration_copy)
     guard = DiskGuard(settings.store_path.parent, settings.disk_reserve_bytes)
     recorder = Recorder(bus, store, guard, service.stop)

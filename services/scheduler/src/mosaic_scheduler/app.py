@@ -107,7 +107,7 @@ class SchedulerApp:
         # Without credentials of its own the scheduler is on a broker that asks for none (tests).
         signer = RunSigner.load(home) if settings.creds is not None else None
         reconcile, events_due = asyncio.Event(), asyncio.Event()
-        self._bus = bus = Bus(settings.url, "scheduler", settings.creds)
+        self._bus = bus = Bus(settings.url, "scheduler", settings.creds, settings.broker_ca)
         self._broker_clock = BrokerClock(bus)
         self._database = database = Database(
             home / SCHEDULER_DB, migration_copy=settings.migration_copy
@@ -134,7 +134,7 @@ class SchedulerApp:
         )
         credentials = CredentialRenewal(signer, executor.folder, self._broker_clock)
         self._revocation = CredentialRevocation(
-            None if signer is None else RunRevoker(home, settings.url, signer),
+            None if signer is None else RunRevoker(home, settings.url, signer, settings.broker_ca),
             partial(store.shipped_within, RUN_LIFETIME_S),
         )
 

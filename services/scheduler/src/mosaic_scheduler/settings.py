@@ -6,10 +6,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 
+from mosaic_base import broker_tls
 from mosaic_contracts.dashboards import DASHBOARD_IDLE_S
 from mosaic_contracts.tracking import WANDB_SERVER, is_proxy
 from mosaic_scheduler.proxy import Proxies, standard
-from mosaic_servicekit.settings import ServiceSettings, default_if_empty
+from mosaic_servicekit.settings import BrokerUrl, ServiceSettings, default_if_empty
 
 _LOW_OF_RESERVE = 3
 _CRITICAL_OF_RESERVE = 1.5
@@ -23,6 +24,8 @@ class SchedulerSettings(ServiceSettings):
     """The checkout: its `services/worker_*/worker.toml` are the workers that come with MOSAIC."""
     venvs: Path | None = None
     """Environments, `<room>/bin/python`; default `var/venvs` of the checkout."""
+    broker_runs_url: BrokerUrl | None = None
+    """The broker as runs reach it, where that differs from `broker_url`: a name of this machine that nodes know."""
     cpu_limit: Annotated[int, Field(ge=1)] | None = None
     """Cores the queue may give away; default all that this process may use."""
 
@@ -60,7 +63,7 @@ class SchedulerSettings(ServiceSettings):
     """Named volume that holds MOSAIC_HOME; default: it is a folder of the engine's host."""
 
     @field_validator(
-        *("cpu_limit", "disk_low_bytes", "disk_critical_bytes"),
+        *("broker_runs_url", "cpu_limit", "disk_low_bytes", "disk_critical_bytes"),
         *("gpu_share_limit", "dashboard_idle_s", "wandb_base_url"),
         mode="before",
     )
@@ -115,9 +118,19 @@ class SchedulerSettings(ServiceSettings):
         return self.venvs or self.root / "var" / "venvs"
 
     @property
-    def url(self) -> str:
-        """The broker, as services and runs reach it."""
-        return str(self.broker_url).rstrip("/")
+    def runs_url(self) -> str:
+        """The broker, as runs reach it."""
+        return self.url if self.broker_runs_url is None else str(self.broker_runs_url).rstrip("/")
+
+    @property
+    def broker_ca_pem(self) -> str:
+        """What runs trust of the broker; empty: they speak no TLS, or trust what their system trusts.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        is_tls = self.runs_url.startswith(broker_tls.SCHEME)
+        return self.broker_ca.read_text() if is_tls and self.broker_ca is not None else ""
 
     @property
     def cores(self) -> int:

@@ -8,11 +8,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from mosaic_contracts.stack_files import BROKER_CA
 from mosaic_servicekit.broker import MAX_PAYLOAD_BYTES, init_broker, quote_path
 from mosaic_servicekit.credentials import RunSigner, creds_path
 
@@ -28,11 +30,13 @@ class TestBroker:
 
     __test__ = False  # the name is not a test case's
 
-    def __init__(self, home: Path, secure: bool = False) -> None:
+    def __init__(self, home: Path, secure: bool = False, tls_hosts: Sequence[str] = ()) -> None:
+        """With `tls_hosts` (and `secure`) it speaks TLS, with a certificate for these names."""
         self.home = home
         self.secure = secure
         self.port, self.monitor_port = free_ports(2)
-        self.url = f"nats://127.0.0.1:{self.port}"
+        self._tls_hosts = tls_hosts
+        self.url = f"{'tls' if tls_hosts else 'nats'}://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -44,6 +48,11 @@ class TestBroker:
     def pid(self) -> int:
         """Process id of the running server."""
         return self._running().pid
+
+    @property
+    def ca(self) -> Path | None:
+        """Certificate of the authority to trust; None for a broker without TLS."""
+        return self.home / BROKER_CA if self._tls_hosts else None
 
     def creds(self, service: str) -> Path | None:
         """Credentials file of a service; None for a broker without authentication."""
@@ -58,7 +67,7 @@ class TestBroker:
         self._refuse_running("start")
         self.home.mkdir(parents=True, exist_ok=True)
         config = (
-            init_broker(self.home, self.port, self.monitor_port)
+            init_broker(self.home, self.port, self.monitor_port, tls_hosts=self._tls_hosts)
             if self.secure
             else self._plain_config()
         )

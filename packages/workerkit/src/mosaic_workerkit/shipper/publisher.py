@@ -10,9 +10,10 @@ import nkeys  # type: ignore[import-untyped]  # ships no types
 from nats.aio.client import Client, RawCredentials
 
 from mosaic_base.backoff import Backoff
+from mosaic_base.broker_tls import distrust_of, tls_options
 from mosaic_contracts import subjects
-from mosaic_contracts.launch import CREDS_FILE
-from mosaic_workerkit.errors import CredentialsRefused, OutboxCorrupted
+from mosaic_contracts.launch import CREDS_FILE, UNTRUSTED
+from mosaic_workerkit.errors import BrokerNotTrusted, CredentialsRefused, OutboxCorrupted
 from mosaic_workerkit.shipper.delivery import DeliveryState
 from mosaic_workerkit.shipper.log import log_event
 from mosaic_workerkit.shipper.refusal import RefusalFile, refusal_of
@@ -26,6 +27,7 @@ _REFUSED_WAIT_S = (0.25, 1.0, 2.0, 5.0)
 _LOOK_S = 0.25
 """How often a shipper whose credentials are refused looks for new ones."""
 _CONNECT_S = 5.0
+_CLOSE_S = 1.0
 _ENV_RUNNER_PID = "MOSAIC_RUNNER_PID"
 """Set by the runner; without it the parent of this process counts."""
 
@@ -79,6 +81,12 @@ class OutboxPublisher:
                     return False  # their folder was deleted: nobody can give us others
                 self._refusal.write(str(error))
                 await self._wait_for_credentials()
+            except BrokerNotTrusted as error:
+                # Nothing was sent. The broker may be another one soon, or start again with the certificate it had.
+                self._delivery.log_error("broker.not_trusted", error)
+                self._refusal.write(str(error))
+                self._delivery.wake.clear()
+                await self._delivery.pause(backoff.next_s())
             except (OSError, nats.errors.Error, asyncio.TimeoutError, PublishRefused) as error:
                 if self._was_up_for(_CONNECT_S):
                     backoff.reset()
@@ -130,10 +138,7 @@ class OutboxPublisher:
             _raise_refusal(connection.last_error, error)
             raise
         finally:
-            try:
-                await asyncio.wait_for(connection.close(), 1.0)
-            except (OSError, nats.errors.Error, asyncio.TimeoutError) as error:
-                log_event("broker.error", error=f"while closing: {type(error).__name__}: {error}")
+            await _close(connection)
 
     async def _connect(
         self,
@@ -142,13 +147,13 @@ class OutboxPublisher:
     ) -> Client:
         text = self._credentials = self._read_credentials()
         self._had_credentials |= text is not None
-        client = Client()
+        client, launch = Client(), self._delivery.launch
         try:
             await asyncio.wait_for(
                 client.connect(
-                    self._delivery.launch.broker_url,
-                    name=f"shipper-{self._delivery.launch.run_id}",
-                    inbox_prefix=subjects.inbox_prefix(self._delivery.launch.run_id),
+                    launch.broker_url,
+                    name=f"shipper-{launch.run_id}",
+                    inbox_prefix=subjects.inbox_prefix(launch.run_id),
                     user_credentials=None if text is None else _checked(text),
                     allow_reconnect=False,
                     max_reconnect_attempts=1,
@@ -158,15 +163,19 @@ class OutboxPublisher:
                     max_outstanding_pings=2,
                     closed_cb=on_closed,
                     error_cb=on_error,
+                    **tls_options(launch.broker_url, launch.broker_ca or None),
                 ),
                 _CONNECT_S,
             )
         except (OSError, nats.errors.Error, asyncio.TimeoutError) as error:
-            await client.close()  # nats-py 2.16 leaves the socket of one that is refused open
+            await _close(client)  # nats-py 2.16 leaves the socket of one that is refused open
             _raise_refusal(error, error)
+            distrust = distrust_of(error)
+            if distrust is not None:
+                raise BrokerNotTrusted(f"{UNTRUSTED}{distrust}") from error
             raise
         except (nkeys.NkeysError, ValueError) as error:
-            await client.close()
+            await _close(client)
             raise CredentialsRefused(f"{CREDS_FILE} is damaged: {error!r}") from error
         return client
 
@@ -183,6 +192,14 @@ class OutboxPublisher:
         await _ended(parent)
         log_event("runner.gone")
         self._delivery.begin_drain()
+
+
+async def _close(client: Client) -> None:
+    """Close a client. After a failed TLS handshake nats-py 2.16 would wait for ever for an end that has come."""
+    try:
+        await asyncio.wait_for(client.close(), _CLOSE_S)
+    except (OSError, nats.errors.Error, asyncio.TimeoutError) as error:
+        log_event("broker.error", error=f"while closing: {type(error).__name__}: {error}")
 
 
 async def _ended(parent: int) -> None:

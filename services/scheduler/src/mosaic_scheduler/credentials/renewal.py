@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mosaic_contracts import launch
-from mosaic_contracts.launch import ShipperState
+from mosaic_contracts.launch import UNTRUSTED, ShipperState
 from mosaic_scheduler.executors.protocol import AttemptRef
 from mosaic_scheduler.executors.run_folder import RunFolder
 from mosaic_servicekit.broker_clock import BrokerClock, clock_text, explains_refusal
@@ -117,6 +117,12 @@ class CredentialRenewal:
 
 def _refusal_words(refusal: ShipperState, renewals: int, ahead_s: float | None) -> str:
     """In words, for the run's notes. `ahead_s`: how far the broker's clock is ahead of ours."""
+    if refusal.refused.startswith(UNTRUSTED):
+        return (
+            f"this run does not trust the broker ({refusal.refused.removeprefix(UNTRUSTED)}): nothing was sent, and "
+            "what it records waits in its outbox. Start the stack again with the data folder and the "
+            "MOSAIC_BROKER_BIND that it had"
+        )
     said = f"the broker refuses this run's credentials ({refusal.refused})"
     kept = "what it records waits in its outbox"
     if explains_refusal(ahead_s):

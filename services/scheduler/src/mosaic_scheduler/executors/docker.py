@@ -367,7 +367,8 @@ class DockerExecutor:
         if launch_spec.xmpp is not None:
             xmpp = replace(launch_spec.xmpp, host=_LOOPBACK, port=_XMPP_PORT)
             doors.append(Door(port=_XMPP_PORT, socket=f"{_DOORS}/{XMPP_DOOR}"))
-        url = f"nats://{_LOOPBACK}:{_BROKER_PORT}"
+        scheme, _, _ = launch_spec.broker_url.partition("://")
+        url = f"{scheme}://{_LOOPBACK}:{_BROKER_PORT}"
         return replace(launch_spec, broker_url=url, xmpp=xmpp, doors=doors)
 
     def _mounts(self, folder: Path, selected: DashboardSource | None) -> list[Mount]:

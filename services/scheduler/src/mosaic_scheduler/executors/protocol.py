@@ -72,8 +72,11 @@ class LaunchSpec:
     worker_command: list[str]
     """argv before `train` or `play`."""
     broker_url: str
+    """The broker as the run reaches it."""
     write_creds: Callable[[Path], None] | None
     """Writes the run's broker credentials; None on a broker without authentication."""
+    broker_ca: str = ""
+    """Certificate (PEM) of the authority that the run trusts of a broker with TLS; empty: those of its system."""
     secrets: Mapping[str, SecretStr] = field(default_factory=dict)
     """By name: each becomes a file that only the run's processes can read."""
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -111,6 +111,7 @@ class RunFolder:
                 "PYTHONUNBUFFERED": "1",
             },
             broker_url=launch_spec.broker_url,
+            broker_ca=launch_spec.broker_ca,
             grace_s=launch_spec.spec.grace_s,
             drain_s=DRAIN_S,
             outbox_bytes=launch_spec.spec.outbox_bytes,

@@ -89,7 +89,8 @@ class LaunchBuilder:
             xmpp=None if is_derived else await self._log_in(record, description),
             inputs=inputs,
             study=study_of(spec, self._settings.home / RUNS_DIR),
-            broker_url=self._settings.url,
+            broker_url=self._settings.runs_url,
+            broker_ca=await asyncio.to_thread(self._trusted),
             write_creds=self._credentials_writer(record.run_id),
         )
 
@@ -117,6 +118,14 @@ class LaunchBuilder:
         except XmppUnavailable as error:
             # It went away while the run waited.
             raise LaunchFailed(f"xmpp: {error.part}: {error.problem.detail}") from error
+
+    def _trusted(self) -> str:
+        try:
+            return self._settings.broker_ca_pem
+        except OSError as error:
+            raise LaunchFailed(
+                f"MOSAIC_BROKER_CA={self._settings.broker_ca} cannot be read: {error.strerror}"
+            ) from error
 
     def _reveal(self, names: list[str]) -> dict[str, SecretStr]:
         try:

@@ -127,7 +127,8 @@ class RestoredRuns:
             return
         here = launched.model_copy(
             update={
-                "broker_url": self._settings.url,
+                "broker_url": self._settings.runs_url,
+                "broker_ca": self._settings.broker_ca_pem,
                 "worker_argv": _moved(launched.worker_argv, folder),
                 "shipper_argv": self._with_python(_moved(launched.shipper_argv, folder)),
             }
