@@ -18,6 +18,7 @@ from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_scheduler.errors import LaunchFailed
 from mosaic_scheduler.executors import proc
+from mosaic_scheduler.executors.local_drain import drain_here
 from mosaic_scheduler.executors.log_tail import last_lines
 from mosaic_scheduler.executors.preview import plan_of
 from mosaic_scheduler.executors.protocol import (
@@ -45,8 +46,6 @@ _RUNNER_LOCKED = 75
 """Exit code of a runner that found another one holding the run."""
 _KEPT = ("MOSAIC_HOME", "MOSAIC_ROOT")
 """MOSAIC's own variables that reach a run; the others are the scheduler's business (credentials, ports)."""
-_DRAIN_MARGIN_S = 10.0
-"""Beyond the shipper's own timeout, before it is ended."""
 
 
 @dataclass
@@ -191,35 +190,7 @@ class ProcessExecutor:
 
     async def drain(self, ref: AttemptRef, timeout_s: float) -> bool:
         """See `Executor.drain`."""
-        folder = self._folder(ref)
-        launch_spec = folder.read_launch()
-        if launch_spec is None and (folder.path / launch.LAUNCH_FILE).exists():
-            raise LaunchFailed(f"{folder.path / launch.LAUNCH_FILE} cannot be read")
-        if launch_spec is None:
-            return True  # never started, or its folder was deleted: there is nothing to ship
-        argv = [*launch_spec.shipper_argv, "--drain", "--timeout", f"{timeout_s:g}"]
-        with folder.open_log(launch.SHIPPER_LOG) as log:
-            try:
-                process = await asyncio.create_subprocess_exec(
-                    *argv,
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    cwd=folder.path,
-                    env={**_base_environment(), **folder.environment()},
-                )
-            except OSError as error:
-                raise LaunchFailed(f"{argv[0]} cannot be executed: {error}") from error
-        try:
-            async with asyncio.timeout(timeout_s + _DRAIN_MARGIN_S):
-                return await process.wait() == 0
-        except TimeoutError:
-            return False
-        finally:
-            if process.returncode is None:
-                # What it had in hand is still in the outbox.
-                process.kill()
-                await process.wait()
+        return await drain_here(self._folder(ref), timeout_s, _base_environment())
 
     def on_change(self, callback: Callable[[], None]) -> None:
         """See `Executor.on_change`."""

@@ -20,7 +20,13 @@ from mosaic_contracts.wire import SOURCE_WORKER
 from mosaic_scheduler.errors import LaunchFailed
 from mosaic_scheduler.executors import access, event_folders, inputs
 from mosaic_scheduler.executors.inputs import given
-from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, AttemptStatus, LaunchSpec
+from mosaic_scheduler.executors.protocol import (
+    AttemptPhase,
+    AttemptRef,
+    AttemptStatus,
+    EngineEnd,
+    LaunchSpec,
+)
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.privacy import private_folder
 
@@ -201,12 +207,26 @@ class RunFolder:
         """Whether a runner holds its lock. Never asked while one may be about to take it."""
         return is_locked(self.path / launch.RUNNER_LOCK)
 
-    def ended(self, report: ExitReport) -> AttemptStatus:
+    def ended(
+        self, report: ExitReport, *, engine_end: EngineEnd | None = None, node: str = ""
+    ) -> AttemptStatus:
         """An attempt whose runner left its report."""
-        return AttemptStatus(AttemptPhase.ENDED, report, asked_here=self._was_marked())
+        return AttemptStatus(
+            AttemptPhase.ENDED,
+            report,
+            asked_here=self._was_marked(),
+            engine_end=engine_end,
+            node=node,
+        )
 
     def lost(
-        self, detail: str = "", *, oom: bool = False, trace_at: float | None = None
+        self,
+        detail: str = "",
+        *,
+        oom: bool = False,
+        trace_at: float | None = None,
+        engine_end: EngineEnd | None = None,
+        node: str = "",
     ) -> AttemptStatus:
         """An attempt whose runner was killed before its report; `trace_at`: when, where the engine knows."""
         info = self.runner_info()
@@ -217,6 +237,8 @@ class RunFolder:
             stop_noted=info is not None and info.stop_asked,
             asked_here=self._was_marked(),
             trace_at=trace_at or self.last_trace_at(),
+            engine_end=engine_end,
+            node=node,
         )
 
     def _was_marked(self) -> bool:

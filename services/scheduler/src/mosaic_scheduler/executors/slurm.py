@@ -1,0 +1,333 @@
+"""Executor `slurm`: a run is one Slurm job with the same runner, worker and shipper in it, on a shared folder.
+
+MOSAIC_HOME and the workers' environments lie on a file system that all nodes see under the same path. Slurm owns cores,
+memory and GPUs. The truth is the runner's exit report in the run's folder; Slurm is asked for what cannot be there.
+"""
+
+import asyncio
+import hashlib
+import math
+import os
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mosaic_base.atomic import replace_file
+from mosaic_contracts import launch
+from mosaic_contracts.interpreter import python_module
+from mosaic_contracts.preflight import PlacementPlan
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.stack import RUNS_DIR
+from mosaic_contracts.stack_files import STOP_MARK
+from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
+from mosaic_scheduler.executors.local_drain import drain_here
+from mosaic_scheduler.executors.log_tail import last_lines
+from mosaic_scheduler.executors.preview import plan_of
+from mosaic_scheduler.executors.protocol import (
+    ABSENT,
+    AttemptPhase,
+    AttemptRef,
+    AttemptStatus,
+    Bounds,
+    GpuHold,
+    Internet,
+    Inventory,
+    LaunchSpec,
+)
+from mosaic_scheduler.executors.run_folder import DRAIN_S, RUNNER_MODULE, RunFolder, fault_words
+from mosaic_scheduler.executors.slurm_commands import SlurmCommands, SlurmRefused
+from mosaic_scheduler.executors.slurm_jobs import SlurmJob, attempt_status
+from mosaic_scheduler.executors.slurm_queue import SlurmQueue
+from mosaic_scheduler.executors.slurm_site import SlurmSite
+from mosaic_servicekit.logging import get_log
+
+JOB_FILE = "control/job.sh"
+"""The job's script in the run's folder; without it the attempt was never handed to Slurm."""
+_TIME_MARGIN_S = 120.0
+"""Between MOSAIC's own limit of a run and Slurm's, whose clock may be off by a minute."""
+_RUNNER_LINES = 3
+
+
+@dataclass(frozen=True)
+class SlurmOptions:
+    """How jobs are submitted."""
+
+    partition: str = ""
+    """Empty: the cluster's default."""
+    account: str = ""
+    qos: str = ""
+    more: tuple[str, ...] = ()
+    """Further options of `sbatch`, e.g. `--constraint=a100`."""
+    poll_s: float = 30.0
+    """How often Slurm is asked while runs wait or live."""
+    pending: int = 50
+    """Runs that may wait in Slurm's queue at once."""
+
+
+class SlurmExecutor:
+    """See `Executor`."""
+
+    name = "slurm"
+
+    def __init__(
+        self, home: Path, options: SlurmOptions, commands: SlurmCommands | None = None
+    ) -> None:
+        self._runs = home / RUNS_DIR
+        self._options = options
+        self._commands = commands or SlurmCommands()
+        self._prefix = f"mosaic-{hashlib.sha256(str(home).encode()).hexdigest()[:8]}-"
+        self._queue = SlurmQueue(self._commands, self._prefix, options.poll_s)
+        self._queue.on_look = self._changed
+        self._site = SlurmSite(self._commands, options.partition)
+        self._callbacks: list[Callable[[], None]] = []
+        self._kills: dict[AttemptRef, str] = {}
+        """Jobs that were ended at once, by their ids: a second time is no use."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """Memory is held to a limit where the site's configuration says so."""
+        return Bounds(
+            memory=self._site.holds_memory, internet=Internet.OPEN, files=True, queues=True
+        )
+
+    async def inventory(self) -> Inventory:
+        """The largest node of the partition: what is larger never starts."""
+        node = await self._site.largest_node()
+        return Inventory(
+            cpus=node.cpus,
+            gpus=node.gpus,
+            gpu_problem="" if node.gpus else "no node of the partition has a GPU",
+            queue_limit=self._options.pending,
+        )
+
+    async def ready(self) -> None:
+        """See `Executor`."""
+        await self._queue.jobs()
+
+    async def plan(self, launch_spec: LaunchSpec) -> PlacementPlan:
+        """See `Executor.plan`."""
+        folder = self._folder(launch_spec.ref)
+        mounts = [
+            f"{folder.path}: its own folder, on the file system that all nodes share",
+            "whatever else this user's programs can read and write on the node",
+        ]
+        plan = plan_of(
+            _as_job(launch_spec), folder, self.name, mounts, "everything that the node reaches"
+        )
+        line = shlex.join(["sbatch", *self._limits(launch_spec.spec)])
+        return plan.model_copy(update={"limits": [*plan.limits, f"asked of Slurm: {line}"]})
+
+    async def submit(self, launch_spec: LaunchSpec) -> None:
+        """See `Executor.submit`."""
+        ref = launch_spec.ref
+        if (await self.status(ref)).phase is not AttemptPhase.ABSENT:
+            return
+        folder = self._folder(ref)
+        await asyncio.to_thread(_prepare, folder, _as_job(launch_spec))
+        argv = ["sbatch", "--parsable", *self._limits(launch_spec.spec), *self._place(folder, ref)]
+        try:
+            printed = await self._commands.run(*argv)
+        except EngineUnavailable as error:
+            # It may have been taken all the same: the next look at the queue decides, by the job's name.
+            self._queue.fail(error)
+            raise
+        job_id = printed.strip().split(";")[0]
+        self._queue.add(SlurmJob(job_id, "PENDING", "", None, self._name(ref), "None"))
+        get_log().info("slurm.submitted", run_id=ref.run_id, attempt=ref.attempt, job=job_id)
+
+    async def status(self, ref: AttemptRef) -> AttemptStatus:
+        """See `Executor.status`."""
+        folder = self._folder(ref)
+        if not self._was_handed_over(folder):
+            return ABSENT
+        report = folder.report()
+        if report is not None and report.phase is not launch.ExitPhase.WORKER_ENDED:
+            self._queue.forget(self._name(ref))
+            return attempt_status(self._queue.known(self._name(ref)), folder, "")
+        job = await self._queue.find(self._name(ref))
+        if job is not None and job.waits and folder.has_lock_file():
+            self._queue.look_soon()  # it has begun: for its node
+        status = attempt_status(job, folder, self._runner_tail(folder))
+        if status.phase in (AttemptPhase.LOST, AttemptPhase.REFUSED):
+            self._queue.forget(self._name(ref))
+        return status
+
+    async def image(self, ref: AttemptRef) -> str | None:
+        """None: its environment lies on the shared file system."""
+        return None
+
+    async def cancel(self, ref: AttemptRef, kill: bool = False) -> None:
+        """See `Executor.cancel`."""
+        folder = self._folder(ref)
+        if not self._was_handed_over(folder):
+            return
+        job = await self._queue.find(self._name(ref))
+        if job is None or job.has_ended:
+            return
+        if kill:
+            await self._kill(ref, job)
+        elif folder.has_lock_file():
+            await self._ask_to_stop(ref, folder, job)
+        else:
+            # Only while it waits: a job that has begun in this moment is asked politely next time.
+            await self._scancel("--state=PENDING", f"--name={job.name}", job.job_id)
+
+    async def logs(self, ref: AttemptRef, lines: int) -> list[str]:
+        """See `Executor.logs`."""
+        path = self._folder(ref).path / launch.WORKER_LOG
+        return await asyncio.to_thread(last_lines, path, lines)
+
+    async def adopt(self) -> list[AttemptRef]:
+        """See `Executor.adopt`."""
+        jobs = await self._queue.jobs()
+        refs = [self._ref(job.name) for job in jobs if not job.has_ended]
+        return [ref for ref in refs if ref is not None]
+
+    async def gpu_holds(self) -> list[GpuHold]:
+        """None that are ours: Slurm keeps account of its devices."""
+        return []
+
+    async def sweep(self, ref: AttemptRef) -> int:
+        """See `Executor.sweep`."""
+        self._kills.pop(ref, None)
+        if not self._was_handed_over(self._folder(ref)):
+            return 0
+        jobs = {job.name: job for job in await self._queue.jobs()}
+        job = jobs.get(self._name(ref))
+        self._queue.forget(self._name(ref))
+        if job is None or job.has_ended:
+            return 0
+        await self._scancel(f"--name={job.name}", job.job_id)
+        return 1
+
+    async def sweep_orphans(self, may_live: Callable[[str], bool]) -> int:
+        """See `Executor.sweep_orphans`."""
+        ended = 0
+        for job in await self._queue.jobs():
+            ref = self._ref(job.name)
+            if ref is None or job.has_ended or may_live(ref.run_id):
+                continue
+            await self._scancel(f"--name={job.name}", job.job_id)
+            ended += 1
+        return ended
+
+    async def drain(self, ref: AttemptRef, timeout_s: float) -> bool:
+        """See `Executor.drain`: here, for the folder is the same one."""
+        return await drain_here(self._folder(ref), timeout_s, self._commands.environment())
+
+    def folder(self, ref: AttemptRef) -> Path:
+        """The run's folder."""
+        return self._folder(ref).path
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """See `Executor.on_change`."""
+        self._callbacks.append(callback)
+
+    def close(self) -> None:
+        """Stop looking at Slurm; the jobs go on."""
+        self._queue.close()
+
+    def _changed(self) -> None:
+        for callback in self._callbacks:
+            callback()
+
+    async def _kill(self, ref: AttemptRef, job: SlurmJob) -> None:
+        """A second SIGTERM makes the runner end the worker's tree at once, and it still writes its report."""
+        if self._kills.get(ref) == job.job_id:
+            return
+        await self._scancel(f"--name={job.name}", job.job_id)
+        self._kills[ref] = job.job_id
+
+    async def _ask_to_stop(self, ref: AttemptRef, folder: RunFolder, job: SlurmJob) -> None:
+        if not folder.mark_stop():
+            return
+        try:
+            # The runner alone: it asks the worker, and keeps the grace time of the run.
+            await self._scancel("--batch", "--signal=TERM", f"--name={job.name}", job.job_id)
+        except EngineUnavailable:
+            (folder.path / STOP_MARK).unlink(missing_ok=True)  # not sent: it is tried again
+            raise
+
+    async def _scancel(self, *options: str) -> None:
+        try:
+            await self._commands.run("scancel", "--quiet", *options)
+        except SlurmRefused as error:
+            # It has ended meanwhile, or its node does not answer now; the next look says which.
+            get_log().info("slurm.not_cancelled", error=str(error))
+        except EngineUnavailable as error:
+            self._queue.fail(error)
+            raise
+        finally:
+            self._queue.look_soon()
+
+    def _limits(self, spec: RunSpec) -> list[str]:
+        """What is asked of Slurm for a run."""
+        found = ["--no-requeue", "--nodes=1", "--ntasks=1", f"--cpus-per-task={spec.cpus}"]
+        if spec.memory_mb is not None:
+            found.append(f"--mem={spec.memory_mb}M")
+        if spec.gpus:
+            found.append(f"--gpus={spec.gpus}")
+        if spec.wall_time_s is not None:
+            limit_s = spec.wall_time_s + spec.grace_s + DRAIN_S + _TIME_MARGIN_S
+            found.append(f"--time={math.ceil(limit_s / 60)}")
+        options = self._options
+        named = {"partition": options.partition, "account": options.account, "qos": options.qos}
+        return [
+            *found,
+            *(f"--{name}={value}" for name, value in named.items() if value),
+            *options.more,
+        ]
+
+    def _place(self, folder: RunFolder, ref: AttemptRef) -> list[str]:
+        """Where the job works, and its script. Slurm replaces `%` in names of files."""
+        log = str(folder.path / launch.RUNNER_LOG).replace("%", "%%")
+        return [
+            f"--job-name={self._name(ref)}",
+            f"--chdir={folder.path}",
+            f"--output={log}",
+            "--open-mode=append",
+            str(folder.path / JOB_FILE),
+        ]
+
+    def _name(self, ref: AttemptRef) -> str:
+        """Names are unique; Slurm gives an id a second time after a crash of its controller."""
+        return f"{self._prefix}{ref.run_id}-{ref.attempt}"
+
+    def _ref(self, name: str) -> AttemptRef | None:
+        run_id, _, attempt = name.removeprefix(self._prefix).rpartition("-")
+        return AttemptRef(run_id, int(attempt)) if attempt.isdigit() and run_id else None
+
+    def _folder(self, ref: AttemptRef) -> RunFolder:
+        return RunFolder(self._runs / ref.run_id, ref)
+
+    def _was_handed_over(self, folder: RunFolder) -> bool:
+        return folder.read_launch() is not None and (folder.path / JOB_FILE).exists()
+
+    def _runner_tail(self, folder: RunFolder) -> str:
+        return " / ".join(last_lines(folder.path / launch.RUNNER_LOG, _RUNNER_LINES))
+
+
+def _as_job(launch_spec: LaunchSpec) -> LaunchSpec:
+    """Nothing runs in an image here, and Slurm hands out the devices."""
+    return replace(launch_spec, image=None, grant=None, engine_gives_devices=True)
+
+
+def _prepare(folder: RunFolder, launch_spec: LaunchSpec) -> None:
+    """Write the run's folder and the job's script. Raises LaunchFailed."""
+    folder.prepare(launch_spec)
+    argv = python_module(launch_spec.python, RUNNER_MODULE, "--run-dir", str(folder.path))
+    variables = folder.environment()
+    lines = [
+        "#!/bin/sh",
+        "# Written by MOSAIC. The runner takes the place of the shell, so that signals to the job's script reach it.",
+        "umask 077",
+        *(f"export {name}={shlex.quote(value)}" for name, value in variables.items()),
+        f"exec {shlex.join(argv)}",
+    ]
+    path = folder.path / JOB_FILE
+    try:
+        replace_file(path, "\n".join(lines) + "\n")
+        os.chmod(path, 0o700)
+    except OSError as error:
+        raise LaunchFailed(fault_words(path, error)) from error

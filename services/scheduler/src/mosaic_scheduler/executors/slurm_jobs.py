@@ -1,0 +1,211 @@
+"""Slurm's jobs as `squeue` lists them, and what each means for an attempt. Pure: a table of cases tests it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from mosaic_contracts.launch import ExitPhase, ExitReport
+from mosaic_scheduler.executors.protocol import (
+    ABSENT,
+    AttemptPhase,
+    AttemptStatus,
+    EngineEnd,
+    EngineEndKind,
+)
+from mosaic_scheduler.executors.run_folder import RunFolder
+
+FORMAT = "%A|%T|%N|%S|%j|%r"
+"""For `squeue -o`: id, state, node, start, name, reason. The reason comes last, for it may have any sign in it."""
+_FIELDS = FORMAT.count("|") + 1
+_WAITING = frozenset(
+    {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"}
+)
+_LIVING = frozenset({"RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"})
+_ENDS = {
+    "NODE_FAIL": (EngineEndKind.NODE_FAILED, "its node {node} failed, says Slurm."),
+    "PREEMPTED": (
+        EngineEndKind.PREEMPTED,
+        "Slurm preempted it on {node} for a job of higher priority.",
+    ),
+    "TIMEOUT": (
+        EngineEndKind.TIME_LIMIT,
+        "Slurm's time limit for the job was reached. Give the run `wall_time_s`: MOSAIC asks Slurm for that, and stops "
+        "the run with a checkpoint before Slurm ends it.",
+    ),
+    "DEADLINE": (EngineEndKind.TIME_LIMIT, "Slurm's deadline for the job was reached."),
+    "CANCELLED": (
+        EngineEndKind.CANCELLED,
+        "Its job was cancelled in Slurm (`scancel`), not by MOSAIC.",
+    ),
+}
+_REASONS = {
+    "None": "Slurm has not looked at it yet",
+    "Priority": "other jobs are before it",
+    "Resources": "all suitable nodes are busy",
+    "BeginTime": "Slurm starts it at a set time",
+    "Dependency": "it waits for another job",
+    "JobHeldUser": "its job is held: `scontrol release {job}` lets it start",
+    "JobHeldAdmin": "an administrator of the cluster holds it",
+    "Cleaning": "Slurm clears up an earlier start of it",
+    "Prolog": "the node is being prepared",
+    "ReqNodeNotAvail": "its nodes are reserved or down, e.g. for maintenance",
+    "Reservation": "it waits for its reservation",
+    "Licenses": "it waits for a licence",
+    "PartitionDown": "the partition does not start jobs now",
+    "PartitionInactive": "the partition does not start jobs now",
+    "PartitionTimeLimit": (
+        "it asks for more time than the partition gives, and will never start: stop it, and give a shorter "
+        "`wall_time_s` or another partition"
+    ),
+    "PartitionConfig": (
+        "no node of the partition is large enough, and it will never start: stop it, and ask for fewer cores, GPUs or "
+        "less memory"
+    ),
+    "PartitionNodeLimit": "it asks for more nodes than the partition gives, and will never start",
+    "BadConstraints": "no node has what it asks for, and it will never start",
+    "AccountNotAllowed": "your account may not use this partition (MOSAIC_SLURM_ACCOUNT)",
+    "QOSNotAllowed": "your quality of service may not be used here (MOSAIC_SLURM_QOS)",
+    "InvalidAccount": "Slurm does not know this account (MOSAIC_SLURM_ACCOUNT)",
+    "InvalidQOS": "Slurm does not know this quality of service (MOSAIC_SLURM_QOS)",
+}
+_BEGINNINGS = {
+    "Nodes required for job are DOWN": "the nodes that it needs are down, drained or reserved",
+    "ReqNodeNotAvail": _REASONS["ReqNodeNotAvail"],
+    "launch failed requeued held": "its node could not start it: `scontrol release {job}` tries again",
+    "QOS": "a limit of your quality of service is reached",
+    "Assoc": "a limit of your account or group is reached",
+    "MaxJob": "a limit on the number of jobs is reached",
+}
+
+
+@dataclass(frozen=True)
+class SlurmJob:
+    """One line of `squeue`."""
+
+    job_id: str
+    state: str
+    node: str
+    starts_at: datetime | None
+    name: str
+    reason: str
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has not been started."""
+        return self.state in _WAITING
+
+    @property
+    def lives(self) -> bool:
+        """Whether it runs, as far as Slurm knows."""
+        return self.state in _LIVING
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether Slurm has nothing to do with it any more."""
+        return not self.waits and not self.lives
+
+
+def parse_jobs(text: str) -> list[SlurmJob]:
+    """Jobs in the order of `squeue`.
+
+    Raises:
+        ValueError: a line is not of this form.
+    """
+    return [_parse(line) for line in text.splitlines() if line.strip()]
+
+
+def _parse(line: str) -> SlurmJob:
+    fields = line.split("|", _FIELDS - 1)
+    if len(fields) != _FIELDS:
+        raise ValueError(f"squeue printed a line that is not understood: {line[:200]!r}")
+    job_id, state, node, start, name, reason = (field.strip() for field in fields)
+    return SlurmJob(job_id, state, node, _moment(start), name, reason)
+
+
+def _moment(text: str) -> datetime | None:
+    """A time of Slurm's, which is local; None: Slurm has no estimate (`N/A`)."""
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        return None
+
+
+def newest_by_name(jobs: Iterable[SlurmJob]) -> dict[str, SlurmJob]:
+    """For each name the job that counts: one that has not ended, else the newest."""
+    found: dict[str, SlurmJob] = {}
+    for job in sorted(jobs, key=lambda job: (not job.has_ended, int(job.job_id))):
+        found[job.name] = job
+    return found
+
+
+def waiting_words(job: SlurmJob) -> str:
+    """What a job waits for, in words; a reason that is not known here is given as Slurm has it."""
+    known = _REASONS.get(job.reason)
+    if known is None:
+        beginnings = (words for begin, words in _BEGINNINGS.items() if job.reason.startswith(begin))
+        words = next(beginnings, None)
+        known = f"{words} ({job.reason})" if words else f"Slurm's reason is {job.reason}"
+    return f"queued at Slurm: {known.replace('{job}', job.job_id)}"
+
+
+def attempt_status(job: SlurmJob | None, folder: RunFolder, log_tail: str) -> AttemptStatus:
+    """How an attempt is, from its job and its folder. The runner's report comes first, Slurm's word last.
+
+    Args:
+        job: what Slurm knows; None: nothing, and it was asked twice.
+        folder: of the run.
+        log_tail: last lines of the runner.
+    """
+    report, has_begun = folder.report(), folder.has_lock_file()
+    node = job.node if job is not None else ""
+    if report is not None and (_is_last_word(report) or job is None or job.has_ended):
+        return folder.ended(report, engine_end=_engine_end(job), node=node)
+    if job is None:
+        unknown = "Slurm does not know its job any more."
+        return AttemptStatus(AttemptPhase.UNSEEN, detail=unknown) if has_begun else ABSENT
+    if job.lives or (job.waits and has_begun):
+        return AttemptStatus(AttemptPhase.ALIVE, report, node=node)
+    if job.waits:
+        return AttemptStatus(
+            AttemptPhase.QUEUED, detail=waiting_words(job), starts_at=job.starts_at
+        )
+    return _died(job, folder, has_begun, log_tail)
+
+
+def _is_last_word(report: ExitReport) -> bool:
+    """Whether the runner has nothing left to do."""
+    return report.phase is not ExitPhase.WORKER_ENDED
+
+
+def _died(job: SlurmJob, folder: RunFolder, has_begun: bool, log_tail: str) -> AttemptStatus:
+    """A job that has ended without a report."""
+    end = _engine_end(job)
+    if not has_begun and end is None:
+        words = f"Slurm ended its job as {job.state} ({job.reason}): {log_tail or 'no output'}"
+        return AttemptStatus(AttemptPhase.REFUSED, detail=words, node=job.node)
+    lost = folder.lost(
+        f"Slurm ended its job as {job.state} ({job.reason}).",
+        oom=job.state == "OUT_OF_MEMORY",
+        engine_end=end,
+        node=job.node,
+    )
+    if end is not None and end.kind is EngineEndKind.NODE_FAILED and has_begun:
+        # Slurm says so too when its own daemon died there, and the processes go on.
+        return AttemptStatus(
+            AttemptPhase.UNSEEN,
+            detail=f"Slurm says that its node {job.node} failed; its heartbeats decide.",
+            node=job.node,
+            engine_end=end,
+            stop_noted=lost.stop_noted,
+            asked_here=lost.asked_here,
+            trace_at=lost.trace_at,
+        )
+    return lost
+
+
+def _engine_end(job: SlurmJob | None) -> EngineEnd | None:
+    known = _ENDS.get(job.state) if job is not None else None
+    if known is None or job is None:
+        return None
+    kind, words = known
+    return EngineEnd(kind, words.replace("{node}", job.node or "that was chosen"))
