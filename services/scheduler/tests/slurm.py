@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 PACKAGES = (
@@ -22,7 +22,7 @@ PACKAGES = (
     "munge",
     "slurm-wlm-basic-plugins",
 )
-"""Of Debian and Ubuntu: `apt-get install --no-install-recommends ...`."""
+"""Packages of Debian and Ubuntu, for `apt-get install --no-install-recommends`."""
 DEADLINE_S = 60.0
 _PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "scontrol", "sinfo")
 _CGROUPS = Path("/sys/fs/cgroup")
@@ -38,7 +38,9 @@ def why_not() -> str:
     """Why no Slurm can be started here; empty: it can."""
     missing = [name for name in _PROGRAMS if _find(name) is None]
     if missing:
-        return f"no {', '.join(missing)}: apt-get install --no-install-recommends {' '.join(PACKAGES)}"
+        return (
+            f"no {', '.join(missing)}: apt-get install --no-install-recommends {' '.join(PACKAGES)}"
+        )
     return "" if os.geteuid() == 0 else "slurmd needs root"
 
 
@@ -88,7 +90,9 @@ class SlurmCluster:
                 for node in self.nodes:
                     if not self._is_up(node):
                         self.start_node(node)
-                self.run("scancel", "-f", "--signal=KILL", f"--partition={self.partitions}", check=False)
+                self.run(
+                    "scancel", "-f", "--signal=KILL", f"--partition={self.partitions}", check=False
+                )
                 self.run("scancel", f"--partition={self.partitions}", check=False)
                 _until(lambda: not self.run("squeue", "-h", "-o", "%A").split(), "jobs do not end")
 
@@ -130,7 +134,10 @@ class SlurmCluster:
         return done.stdout
 
     def _is_idle(self) -> bool:
-        return self.run("sinfo", "-h", "-N", "-p", "main", "-o", "%t", check=False).split() == ["idle"] * 3
+        return (
+            self.run("sinfo", "-h", "-N", "-p", "main", "-o", "%t", check=False).split()
+            == ["idle"] * 3
+        )
 
     def _answers(self) -> bool:
         return " UP" in self.run("scontrol", "ping", check=False).replace("is UP", " UP")
@@ -153,7 +160,9 @@ class SlurmCluster:
     def _pids_of_jobs(self, node: str) -> list[int]:
         """Processes below the step daemons of a node, and those daemons."""
         parents = _parents()
-        roots = {pid for pid in parents if f"slurmstepd: [" in _title(pid) and self._is_of(pid, node)}
+        roots = {
+            pid for pid in parents if "slurmstepd: [" in _title(pid) and self._is_of(pid, node)
+        }
         found = set(roots)
         while more := {pid for pid, parent in parents.items() if parent in found} - found:
             found |= more
@@ -301,7 +310,9 @@ def _parents() -> dict[int, int]:
     for path in Path("/proc").iterdir():
         if path.name.isdigit():
             try:
-                found[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+                found[int(path.name)] = int(
+                    (path / "stat").read_text().rpartition(")")[2].split()[1]
+                )
             except OSError:
                 continue
     return found
@@ -315,14 +326,10 @@ def _title(pid: int) -> str:
 
 
 def _kill(pid: int) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def _rmdir(path: Path) -> None:
-    try:
+    with suppress(OSError):  # not empty: the kernel still ends what is in it
         path.rmdir()
-    except OSError:
-        pass

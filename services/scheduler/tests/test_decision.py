@@ -98,11 +98,11 @@ REFUSED = AttemptStatus(AttemptPhase.REFUSED, detail="no such interpreter")
             Cancel(),
             id="stopped while it waits at the engine",
         ),
-        pytest.param(WAITING, Facts(ON_NODE), MarkStarted("n1"), id="the engine has started it"),
+        pytest.param(WAITING, Facts(ON_NODE), MarkStarted(), id="the engine has started it"),
         pytest.param(
             WAITING,
             Facts(ON_NODE, has_events=True, start_age_s=10**6),
-            MarkStarted("n1"),
+            MarkStarted(),
             id="the engine has started it long ago",
         ),
         pytest.param(RUNNING, Facts(UNSEEN, silence_s=89.0), KEEP, id="heartbeats veto a node"),

@@ -84,5 +84,3 @@ class TestSlurmExecutor(ExecutorConformance):
         self._cluster.run("scancel", "--quiet", "--user=root", check=False)
         for made in self._made:
             made.close()
-
-

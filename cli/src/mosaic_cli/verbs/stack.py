@@ -1,7 +1,9 @@
 """`up`, `down`: the stack of this machine."""
 
+import os
 import time
 from contextlib import suppress
+from enum import StrEnum
 from ipaddress import ip_address
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -93,6 +95,14 @@ def _runs_url(url: str | None, bind: str | None) -> str | None:
     return url
 
 
+class Placement(StrEnum):
+    """Where runs are started."""
+
+    PROCESS = "process"
+    DOCKER = "docker"
+    SLURM = "slurm"
+
+
 def up(
     detach: Annotated[
         bool,
@@ -104,6 +114,22 @@ def up(
     broker_port: BrokerPort = None,
     broker_bind: BrokerBind = None,
     broker_runs_url: BrokerRunsUrl = None,
+    placement: Annotated[
+        Placement | None,
+        typer.Option(
+            "--placement",
+            envvar="MOSAIC_PLACEMENT",
+            help="Where runs are started: processes of this machine, containers (docker), or jobs of a Slurm cluster.",
+        ),
+    ] = None,
+    partition: Annotated[
+        str | None,
+        typer.Option(
+            "--partition",
+            envvar="MOSAIC_SLURM_PARTITION",
+            help="Partition of the jobs, with --placement slurm; default: the cluster's own.",
+        ),
+    ] = None,
     json: option.Json = False,
 ) -> None:
     """Start the stack: broker, recorder, scheduler and gateway.
@@ -112,6 +138,7 @@ def up(
     already up is not changed. One that starts or ends at the moment is waited for.
     """
     layout = Layout.of_environment()
+    _choose_placement(placement, partition)
     options = StartOptions(
         port=port,
         broker_port=broker_port,
@@ -127,6 +154,16 @@ def up(
         emit(stack) if json else _print_ready(stack)
         return
     _run_in_foreground(layout, options, json)
+
+
+def _choose_placement(placement: Placement | None, partition: str | None) -> None:
+    """Hand to the services of the stack where runs are started."""
+    if partition is not None and placement is not Placement.SLURM:
+        raise ValueRefused("--partition is for jobs of Slurm: add `--placement slurm`.")
+    if placement is not None:
+        os.environ["MOSAIC_PLACEMENT"] = placement
+    if partition is not None:
+        os.environ["MOSAIC_SLURM_PARTITION"] = partition
 
 
 def down(

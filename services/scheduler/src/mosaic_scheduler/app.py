@@ -49,6 +49,7 @@ from mosaic_scheduler.events.listener import RunListener
 from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.executors.process import ProcessExecutor
 from mosaic_scheduler.executors.protocol import AttemptRef
+from mosaic_scheduler.executors.slurm import SlurmExecutor, slurm_options
 from mosaic_scheduler.gpus.lease import LeaseStore
 from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.gpus.owner import OwnerFinder
@@ -356,10 +357,14 @@ class SchedulerApp:
 
 def _engine_of(
     settings: SchedulerSettings,
-) -> tuple["ProcessExecutor | DockerExecutor", type[RegisteredWorker], "ImageAsker | None"]:
+) -> tuple[
+    "ProcessExecutor | DockerExecutor | SlurmExecutor", type[RegisteredWorker], "ImageAsker | None"
+]:
     """Where runs are started, and how its workers are found and asked."""
     if settings.placement == "process":
         return ProcessExecutor(settings.home, settings.cores), RegisteredWorker, None
+    if settings.placement == "slurm":
+        return SlurmExecutor(settings.home, slurm_options(settings)), RegisteredWorker, None
     # here, for the engine's library is a fifth of all that a start without an engine would import
     from mosaic_scheduler.executors.docker import DockerExecutor
     from mosaic_scheduler.executors.engine import Engine
@@ -384,7 +389,7 @@ def _volume_watch(settings: SchedulerSettings, spare: SpareSpace) -> VolumeWatch
         VolumeUse.STORE: (home / TELEMETRY_DB).parent,
         VolumeUse.BROKER: home / BROKER_DIR,
     }
-    if settings.placement == "process":
+    if settings.placement != "docker":
         # A container has its temporary files in memory, and its environment in its image.
         places[VolumeUse.TEMPORARY] = Path(tempfile.gettempdir())
         places[VolumeUse.ENVIRONMENTS] = settings.venvs_folder
@@ -393,7 +398,7 @@ def _volume_watch(settings: SchedulerSettings, spare: SpareSpace) -> VolumeWatch
 
 def _machine_watch(
     settings: SchedulerSettings,
-    executor: "ProcessExecutor | DockerExecutor",
+    executor: "ProcessExecutor | DockerExecutor | SlurmExecutor",
     ledger: LeaseLedger,
     gpus: GpuWatch,
     heartbeats: HeartbeatTracker,

@@ -51,8 +51,19 @@ class SchedulerSettings(ServiceSettings):
     dashboard_idle_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = DASHBOARD_IDLE_S
     """Seconds without a request after which a TensorBoard ends."""
 
-    placement: Literal["process", "docker"] = "process"
-    """`process`: runs are processes of this machine; `docker`: containers of their workers' images."""
+    placement: Literal["process", "docker", "slurm"] = "process"
+    """`process`: runs are processes of this machine; `docker`: containers of their workers' images; `slurm`: jobs of a
+    Slurm cluster."""
+    slurm_partition: str = ""
+    """Partition of the jobs; default: the cluster's own default."""
+    slurm_account: str = ""
+    slurm_qos: str = ""
+    slurm_options: str = ""
+    """Further options of `sbatch`, as a shell would read them, e.g. `--constraint=a100 --mail-type=FAIL`."""
+    slurm_poll_s: Annotated[float, Field(ge=0.2, allow_inf_nan=False)] = 30.0
+    """Seconds between two looks at Slurm's queue while runs wait or live."""
+    slurm_pending: Annotated[int, Field(ge=1)] = 50
+    """Runs that may wait in Slurm's queue at once; the others wait in MOSAIC's."""
     engine_url: str | None = None
     """Address of the container engine; default as `DOCKER_HOST` says, else the local socket."""
     engine_network: str = "host"
@@ -65,6 +76,7 @@ class SchedulerSettings(ServiceSettings):
     @field_validator(
         *("broker_runs_url", "cpu_limit", "disk_low_bytes", "disk_critical_bytes"),
         *("gpu_share_limit", "dashboard_idle_s", "wandb_base_url"),
+        *("slurm_poll_s", "slurm_pending"),
         mode="before",
     )
     @classmethod

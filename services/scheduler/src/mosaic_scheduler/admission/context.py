@@ -94,7 +94,7 @@ class Context:
     inventory: Inventory
     bounds: Bounds
     machine_mb: int
-    """Memory of this machine."""
+    """Memory of this machine, or of the largest node of a cluster."""
     cpus_in_use: int
     outside: Mapping[RunKind, int]
     """Runs that live outside the queue, by kind."""
@@ -200,6 +200,7 @@ class ContextSource:
         spec, wrong_inputs = await self._inputs.resolve(spec, description)
         spec = self._trackers.with_address(spec, description)
         is_listed = lists_environment(spec, description)
+        inventory = await self._executor.inventory()
         return Context(
             spec=spec,
             worker=worker,
@@ -207,9 +208,9 @@ class ContextSource:
             wrong_inputs=wrong_inputs,
             answer=None if is_listed else await self._ask(worker, spec, description),
             may_need_consent=await self._catalogue.may_need_consent(worker),
-            inventory=await self._executor.inventory(),
+            inventory=inventory,
             bounds=self._executor.bounds,
-            machine_mb=machine_memory_mb(),
+            machine_mb=inventory.memory_mb or machine_memory_mb(),
             cpus_in_use=self._dispatcher.load.cpu_in_use,
             outside=self._dispatcher.load.outside,
             stock=await self._gpus.stock(patient=spec.gpus > 0),

@@ -53,7 +53,10 @@ def _with_reason(found: list[Check], answer: CheckReport, spec: RunSpec) -> list
 def _check_resources(spec: RunSpec, inventory: Inventory) -> list[Check]:
     if spec.cpus <= inventory.cpus:
         return []
-    message = f"needs {spec.cpus} cores, this machine gives {inventory.cpus} (MOSAIC_CPU_LIMIT)"
+    gives = f"this machine gives {inventory.cpus} (MOSAIC_CPU_LIMIT)"
+    if inventory.queue_limit:
+        gives = f"the largest node of the cluster has {inventory.cpus}"
+    message = f"needs {spec.cpus} cores, {gives}"
     return [wrong("cpus", message, ProblemCode.RESOURCES_IMPOSSIBLE)]
 
 

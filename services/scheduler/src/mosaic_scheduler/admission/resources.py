@@ -12,7 +12,9 @@ from mosaic_scheduler.queue.outside import OUTSIDE, is_outside_queue
 from mosaic_scheduler.queue.plan import QueueEntry, queue_places
 from mosaic_scheduler.size_text import mib_text
 
-_MEMORY_OPEN = "only runs in containers are held to `memory_mb`"
+_MEMORY_OPEN = (
+    "only runs in containers, and jobs of a cluster with task/cgroup, are held to `memory_mb`"
+)
 
 
 def check_cores(context: Context) -> list[Check]:
@@ -20,6 +22,9 @@ def check_cores(context: Context) -> list[Check]:
     if is_outside_queue(context.spec):
         return [_check_turn(context.spec.kind, context.outside.get(context.spec.kind, 0))]
     cpus, limit = context.spec.cpus, context.inventory.cpus
+    if context.bounds.queues:
+        message = f"Needs {cpus}; the cluster's queue gives them, and its largest node has {limit}."
+        return [passed("cpus", message)]
     free = limit - context.cpus_in_use
     if cpus <= free:
         return [passed("cpus", f"Needs {cpus}; {free} of {limit} are free.")]
@@ -39,10 +44,13 @@ def _check_turn(kind: RunKind, running: int) -> Check:
 def check_memory(context: Context) -> list[Check]:
     """Whether the machine has so much memory, and whether the run is held to its limit."""
     asked_mb, machine_mb = context.spec.memory_mb, context.machine_mb
+    if asked_mb is None and context.bounds.queues:
+        message = "No `memory_mb`: the run gets what the cluster gives a job by default, and is ended beyond that."
+        return [warned("memory", message, "Ask for as much as it needs (`memory_mb`).")]
     if asked_mb is None:
         return [passed("memory", f"No limit; this machine has {mib_text(machine_mb)}.")]
     if asked_mb > machine_mb:
-        message = f"is {mib_text(asked_mb)}; this machine has {mib_text(machine_mb)}: at most {machine_mb}"
+        message = f"is {mib_text(asked_mb)}; {context.stock.where} has {mib_text(machine_mb)}: at most {machine_mb}"
         return [wrong("memory_mb", message, ProblemCode.RESOURCES_IMPOSSIBLE)]
     if not context.bounds.memory:
         return [warned("memory", f"Not enforced: {_MEMORY_OPEN}.", AS_IT_IS)]
@@ -75,8 +83,21 @@ def check_internet(context: Context) -> list[Check]:
 def check_device(context: Context) -> list[Check]:
     """Whether there are GPUs as asked for, and whether they are free now."""
     spec = context.spec
+    if context.bounds.queues and spec.gpu_memory_mb is not None:
+        message = (
+            "shares a GPU by MOSAIC's own leases, and here the cluster gives GPUs; leave it out for a whole GPU, or "
+            "ask your site for MPS or shards (MOSAIC_SLURM_OPTIONS)"
+        )
+        return [wrong("gpu_memory_mb", message, ProblemCode.RESOURCES_IMPOSSIBLE)]
     need = _device_need(spec, context.worker.manifest, context.description)
     refusals = _device_refusals(spec, need, context.stock)
+    if not refusals and spec.gpus and context.bounds.queues:
+        return [
+            passed(
+                "device",
+                f"{spec.gpus} of {context.stock.count} GPUs of a node; the cluster's queue gives them.",
+            )
+        ]
     return refusals or [device_line(spec, need, context.stock, context.devices)]
 
 

@@ -56,6 +56,8 @@ class Inventory:
     cpus: int
     gpu_problem: str = ""
     """Why this engine can hand no GPU to a run, and what to do; empty: it can."""
+    memory_mb: int | None = None
+    """With an engine that queues: memory of the node that has most."""
     gpus: int = 0
     """With an engine that queues: GPUs of the node that has most."""
     queue_limit: int = 0

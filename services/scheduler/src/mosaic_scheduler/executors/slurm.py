@@ -7,7 +7,6 @@ memory and GPUs. The truth is the runner's exit report in the run's folder; Slur
 import asyncio
 import hashlib
 import math
-import os
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,15 +16,15 @@ from mosaic_base.atomic import replace_file
 from mosaic_contracts import launch
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.preflight import PlacementPlan
-from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.spec import RunKind, RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
 from mosaic_scheduler.executors.local_drain import drain_here
 from mosaic_scheduler.executors.log_tail import last_lines
 from mosaic_scheduler.executors.preview import plan_of
+from mosaic_scheduler.executors.process import ProcessExecutor
 from mosaic_scheduler.executors.protocol import (
-    ABSENT,
     AttemptPhase,
     AttemptRef,
     AttemptStatus,
@@ -40,10 +39,14 @@ from mosaic_scheduler.executors.slurm_commands import SlurmCommands, SlurmRefuse
 from mosaic_scheduler.executors.slurm_jobs import SlurmJob, attempt_status
 from mosaic_scheduler.executors.slurm_queue import SlurmQueue
 from mosaic_scheduler.executors.slurm_site import SlurmSite
+from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_servicekit.logging import get_log
 
 JOB_FILE = "control/job.sh"
 """The job's script in the run's folder; without it the attempt was never handed to Slurm."""
+JOB_KINDS = frozenset({RunKind.TRAIN, RunKind.EVALUATE})
+"""Kinds of runs that are jobs. The others are small and belong to a person or to the stack: replays, plays,
+TensorBoards, syncs and sweeps, which only choose other runs. They are processes of the scheduler's machine."""
 _TIME_MARGIN_S = 120.0
 """Between MOSAIC's own limit of a run and Slurm's, whose clock may be off by a minute."""
 _RUNNER_LINES = 3
@@ -65,6 +68,18 @@ class SlurmOptions:
     """Runs that may wait in Slurm's queue at once."""
 
 
+def slurm_options(settings: SchedulerSettings) -> SlurmOptions:
+    """The options that the settings give."""
+    return SlurmOptions(
+        partition=settings.slurm_partition,
+        account=settings.slurm_account,
+        qos=settings.slurm_qos,
+        more=tuple(shlex.split(settings.slurm_options)),
+        poll_s=settings.slurm_poll_s,
+        pending=settings.slurm_pending,
+    )
+
+
 class SlurmExecutor:
     """See `Executor`."""
 
@@ -80,22 +95,21 @@ class SlurmExecutor:
         self._queue = SlurmQueue(self._commands, self._prefix, options.poll_s)
         self._queue.on_look = self._changed
         self._site = SlurmSite(self._commands, options.partition)
+        self._here = ProcessExecutor(home, cores=1)
+        self._here.on_change(self._changed)
+        self.bounds = Bounds(memory=False, internet=Internet.OPEN, files=True, queues=True)
+        """Memory is held to a limit where the site's configuration says so, once that is known."""
         self._callbacks: list[Callable[[], None]] = []
         self._kills: dict[AttemptRef, str] = {}
         """Jobs that were ended at once, by their ids: a second time is no use."""
 
-    @property
-    def bounds(self) -> Bounds:
-        """Memory is held to a limit where the site's configuration says so."""
-        return Bounds(
-            memory=self._site.holds_memory, internet=Internet.OPEN, files=True, queues=True
-        )
-
     async def inventory(self) -> Inventory:
         """The largest node of the partition: what is larger never starts."""
         node = await self._site.largest_node()
+        self.bounds = replace(self.bounds, memory=self._site.holds_memory)
         return Inventory(
             cpus=node.cpus,
+            memory_mb=node.memory_mb,
             gpus=node.gpus,
             gpu_problem="" if node.gpus else "no node of the partition has a GPU",
             queue_limit=self._options.pending,
@@ -107,6 +121,8 @@ class SlurmExecutor:
 
     async def plan(self, launch_spec: LaunchSpec) -> PlacementPlan:
         """See `Executor.plan`."""
+        if launch_spec.spec.kind not in JOB_KINDS:
+            return await self._here.plan(launch_spec)
         folder = self._folder(launch_spec.ref)
         mounts = [
             f"{folder.path}: its own folder, on the file system that all nodes share",
@@ -120,6 +136,9 @@ class SlurmExecutor:
 
     async def submit(self, launch_spec: LaunchSpec) -> None:
         """See `Executor.submit`."""
+        if launch_spec.spec.kind not in JOB_KINDS:
+            await self._here.submit(launch_spec)
+            return
         ref = launch_spec.ref
         if (await self.status(ref)).phase is not AttemptPhase.ABSENT:
             return
@@ -140,14 +159,14 @@ class SlurmExecutor:
         """See `Executor.status`."""
         folder = self._folder(ref)
         if not self._was_handed_over(folder):
-            return ABSENT
+            return await self._here.status(ref)
         report = folder.report()
         if report is not None and report.phase is not launch.ExitPhase.WORKER_ENDED:
             self._queue.forget(self._name(ref))
             return attempt_status(self._queue.known(self._name(ref)), folder, "")
         job = await self._queue.find(self._name(ref))
         if job is not None and job.waits and folder.has_lock_file():
-            self._queue.look_soon()  # it has begun: for its node
+            self._queue.look_soon()  # it has begun, and its node is to be known
         status = attempt_status(job, folder, self._runner_tail(folder))
         if status.phase in (AttemptPhase.LOST, AttemptPhase.REFUSED):
             self._queue.forget(self._name(ref))
@@ -161,6 +180,7 @@ class SlurmExecutor:
         """See `Executor.cancel`."""
         folder = self._folder(ref)
         if not self._was_handed_over(folder):
+            await self._here.cancel(ref, kill)
             return
         job = await self._queue.find(self._name(ref))
         if job is None or job.has_ended:
@@ -182,7 +202,7 @@ class SlurmExecutor:
         """See `Executor.adopt`."""
         jobs = await self._queue.jobs()
         refs = [self._ref(job.name) for job in jobs if not job.has_ended]
-        return [ref for ref in refs if ref is not None]
+        return [ref for ref in refs if ref is not None] + await self._here.adopt()
 
     async def gpu_holds(self) -> list[GpuHold]:
         """None that are ours: Slurm keeps account of its devices."""
@@ -192,7 +212,7 @@ class SlurmExecutor:
         """See `Executor.sweep`."""
         self._kills.pop(ref, None)
         if not self._was_handed_over(self._folder(ref)):
-            return 0
+            return await self._here.sweep(ref)
         jobs = {job.name: job for job in await self._queue.jobs()}
         job = jobs.get(self._name(ref))
         self._queue.forget(self._name(ref))
@@ -203,7 +223,7 @@ class SlurmExecutor:
 
     async def sweep_orphans(self, may_live: Callable[[str], bool]) -> int:
         """See `Executor.sweep_orphans`."""
-        ended = 0
+        ended = await self._here.sweep_orphans(may_live)
         for job in await self._queue.jobs():
             ref = self._ref(job.name)
             if ref is None or job.has_ended or may_live(ref.run_id):
@@ -226,6 +246,7 @@ class SlurmExecutor:
 
     def close(self) -> None:
         """Stop looking at Slurm; the jobs go on."""
+        self._here.close()
         self._queue.close()
 
     def _changed(self) -> None:
@@ -328,6 +349,6 @@ def _prepare(folder: RunFolder, launch_spec: LaunchSpec) -> None:
     path = folder.path / JOB_FILE
     try:
         replace_file(path, "\n".join(lines) + "\n")
-        os.chmod(path, 0o700)
+        path.chmod(0o700)
     except OSError as error:
         raise LaunchFailed(fault_words(path, error)) from error

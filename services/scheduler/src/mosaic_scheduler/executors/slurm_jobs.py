@@ -18,9 +18,19 @@ FORMAT = "%A|%T|%N|%S|%j|%r"
 """For `squeue -o`: id, state, node, start, name, reason. The reason comes last, for it may have any sign in it."""
 _FIELDS = FORMAT.count("|") + 1
 _WAITING = frozenset(
-    {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"}
+    {
+        "PENDING",
+        "CONFIGURING",
+        "REQUEUED",
+        "REQUEUE_FED",
+        "REQUEUE_HOLD",
+        "RESV_DEL_HOLD",
+        "SPECIAL_EXIT",
+    }
 )
-_LIVING = frozenset({"RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"})
+_LIVING = frozenset(
+    {"RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
+)
 _ENDS = {
     "NODE_FAIL": (EngineEndKind.NODE_FAILED, "its node {node} failed, says Slurm."),
     "PREEMPTED": (

@@ -130,7 +130,10 @@ class SlurmQueue:
         self._problem = None
         self._new = {name: new for name, new in self._new.items() if new[0] >= began}
         ours = newest_by_name(job for job in jobs if job.name.startswith(self._prefix))
-        self._jobs = {**ours, **{name: job for name, (_, job) in self._new.items() if name not in ours}}
+        self._jobs = {
+            **ours,
+            **{name: job for name, (_, job) in self._new.items() if name not in ours},
+        }
         self._looked_at = began
 
     def _note(self, error: EngineUnavailable) -> None:

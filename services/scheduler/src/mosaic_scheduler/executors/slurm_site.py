@@ -4,6 +4,7 @@ import re
 import time
 from dataclasses import dataclass, field
 
+from mosaic_scheduler.errors import EngineUnavailable
 from mosaic_scheduler.executors.slurm_commands import SlurmCommands
 
 _KNOWN_S = 300.0
@@ -71,7 +72,7 @@ def parse_nodes(text: str) -> SlurmNode:
     """The most of each in lines `cpus|memory|gres` of `sinfo`."""
     node = SlurmNode()
     for line in text.splitlines():
-        cpus, memory, gres = (line.split("|", 2) + ["", ""])[:3]
+        cpus, memory, gres, *_ = [*line.split("|", 2), "", ""]
         node = SlurmNode(
             max(node.cpus, _number(cpus)),
             max(node.memory_mb, _number(memory)),
@@ -109,11 +110,21 @@ class SlurmSite:
         """The most that a node has. Raises EngineUnavailable, SlurmRefused."""
         now = time.monotonic()
         if self._node is None or now - self._node[0] > _KNOWN_S:
-            await self.settings()
-            where = [f"--partition={self._partition}"] if self._partition else []
-            printed = await self._commands.run("sinfo", "-h", "-e", "-o", "%c|%m|%G", *where)
-            self._node = now, parse_nodes(printed)
+            try:
+                node = await self._ask_for_nodes()
+            except EngineUnavailable:
+                if self._node is None:
+                    raise
+                node = self._node[
+                    1
+                ]  # the last answer: nodes are the same while the controller is away
+            self._node = now, node
         return self._node[1]
+
+    async def _ask_for_nodes(self) -> SlurmNode:
+        await self.settings()
+        where = [f"--partition={self._partition}"] if self._partition else []
+        return parse_nodes(await self._commands.run("sinfo", "-h", "-e", "-o", "%c|%m|%G", *where))
 
     async def settings(self) -> SiteSettings:
         """The site's settings. Raises EngineUnavailable, SlurmRefused."""

@@ -23,6 +23,8 @@ class GpuStock:
     """Memory of each device; None where the driver does not report it."""
     note: str = ""
     """Why there are none, or why no run can be given one."""
+    where: str = "this machine"
+    """What has them, in words."""
     is_known: bool = True
     """False: the driver does not answer now, and nothing can be refused for good."""
 
@@ -46,7 +48,7 @@ class GpuStock:
         if gpus == 0 or not self.is_known:
             return None
         if gpus > self.count:
-            has = f"this machine has {self.count or 'none'}"
+            has = f"{self.where} has {self.count or 'none'}"
             return f"needs {_gpus(gpus)}, {has}" + (f". {self.note}" if self.note else "")
         if memory_mb is None:
             return None
@@ -56,7 +58,7 @@ class GpuStock:
         largest = size_text(max(size or 0 for size in self.memory_bytes))
         return (
             f"needs {_gpus(gpus)} with {mib_text(memory_mb)} of memory{' each' if gpus > 1 else ''}, "
-            f"this machine has {len(large) or 'none'} (the largest has {largest})"
+            f"{self.where} has {len(large) or 'none'} (the largest has {largest})"
         )
 
 
@@ -73,12 +75,15 @@ class GpuSupply:
         self._executor = executor
 
     async def stock(self, patient: bool = False) -> GpuStock:
-        """Devices of this machine, in use or not. `patient`: wait for the first reading when there is none yet."""
+        """Devices, in use or not. `patient`: wait for the first reading of this machine when there is none yet."""
+        inventory = await self._executor.inventory()
+        if self._executor.bounds.queues:
+            sizes = (None,) * inventory.gpus
+            return GpuStock(sizes, inventory.gpu_problem, where="the largest node of the cluster")
         if patient:
             with suppress(TimeoutError):
                 async with asyncio.timeout(ANSWER_S):
                     await self._watch.looked.wait()
-        inventory = await self._executor.inventory()
         return GpuStock.of(self._watch.reading, inventory.gpu_problem)
 
     async def devices(self) -> Devices:

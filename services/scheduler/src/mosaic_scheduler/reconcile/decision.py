@@ -74,8 +74,6 @@ class Requeue(Action):
 class MarkStarted(Action):
     """The engine, which had it in its queue, has started it."""
 
-    node: str | None
-
 
 @dataclass(frozen=True)
 class MarkRunning(Action):
@@ -251,7 +249,7 @@ def _has_events(record: RunRecord, facts: Facts, report: ExitReport) -> bool | N
 
 def _decide_alive(record: RunRecord, facts: Facts) -> Action:
     if record.started_at is None:
-        return MarkStarted(facts.status.node or None)
+        return MarkStarted()
     if record.state is RunState.STOPPING:
         limit_s = record.spec.grace_s + DRAIN_S + KILL_MARGIN_S
         return Kill() if facts.stop_age_s > limit_s else Cancel()

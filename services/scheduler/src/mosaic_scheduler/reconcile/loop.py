@@ -134,7 +134,7 @@ class Reconciler:
         report = status.report if status.phase is AttemptPhase.ALIVE else None
         self.views.set_draining(record.run_id, report)
         await self._show_engine_place(record, status)
-        run = await self._note_losses(run)
+        run = await self._note_losses(await self._note_node(run, status))
         record = run.record
         facts = self._facts.gather(record, status)
         action = decision.decide(record, facts)
@@ -148,6 +148,14 @@ class Reconciler:
             self.views.set_unseen(record.run_id, status.detail)
         if self.views.set_engine_place(record.run_id, place):
             await self.announcer.announce(record)
+
+    async def _note_node(self, run: StoredRun, status: AttemptStatus) -> StoredRun:
+        """Write down where a run of a cluster runs, once the engine says so."""
+        record = run.record
+        if not status.node or status.node == record.node:
+            return run
+        noted = await self._write(record, node=status.node)
+        return run if noted is None else StoredRun(noted, run.nonce)
 
     async def _note_losses(self, run: StoredRun) -> StoredRun:
         """A device that vanished under a run is written down: its end, and a later scheduler, shall know of it."""
@@ -173,9 +181,7 @@ class Reconciler:
                 await self._requeue(record, why)
             case decision.MarkStarted():
                 now = present()
-                await self._write(
-                    record, started_at=now.wall, started_clock=now.clock, node=action.node
-                )
+                await self._write(record, started_at=now.wall, started_clock=now.clock)
                 self.wake.set()
             case decision.MarkRunning():
                 image = record.image or await self.executor.image(ref)
