@@ -60,7 +60,36 @@ def test_refused(home: Path) -> None:
         add(script, name="Mine!", python=Path(sys.executable))
     with pytest.raises(FileProblem, match="no script"):
         add(Path("absent.py"), python=Path(sys.executable))
-    with pytest.raises(ValueRefused, match="No script was added"):
+    with pytest.raises(ValueRefused, match="Nothing was added"):
         add(script, remove=True, name="mine")
     assert (taken / "worker.toml").read_text() == "of another kind"
     assert not (home / "workers.d" / "absent").exists()
+
+
+def test_a_checkout_of_cleanrl(home: Path, tmp_path: Path) -> None:
+    """Its folder becomes a worker in the environment of `cleanrl`, under another id than the package's."""
+    folder = tmp_path / "cleanrl"
+    (folder / "cleanrl").mkdir(parents=True)
+    (folder / "cleanrl" / "ppo.py").touch()
+    add(folder)
+    made = home / "workers.d" / "cleanrl_checkout"
+    manifest = WorkerManifest.model_validate(tomllib.loads((made / "worker.toml").read_text()))
+    assert (manifest.id, manifest.room) == ("cleanrl_checkout", "worker_cleanrl")
+    assert manifest.command[3:] == ["--checkout", str(folder), "--id", "cleanrl_checkout"]
+    add(folder, replace=True)
+    add(folder, remove=True)
+    assert not made.exists()
+
+
+def test_a_checkout_is_refused(home: Path, tmp_path: Path) -> None:
+    """A folder without scripts, the id of the package, and options for scripts change nothing."""
+    (tmp_path / "other").mkdir()
+    with pytest.raises(FileProblem, match="no checkout of CleanRL"):
+        add(tmp_path / "other")
+    (tmp_path / "other" / "cleanrl").mkdir()
+    (tmp_path / "other" / "cleanrl" / "ppo.py").touch()
+    with pytest.raises(ValueRefused, match="another --name"):
+        add(tmp_path / "other", name="cleanrl")
+    with pytest.raises(ValueRefused, match="for a script"):
+        add(tmp_path / "other", ["--x"])
+    assert not (home / "workers.d").exists()

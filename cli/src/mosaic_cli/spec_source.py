@@ -112,6 +112,9 @@ def _default_environment(client: Client, worker: str, algorithm: str) -> str:
     described = _description(client, worker, algorithm)
     known = {one.id: one.default_environment for one in described.algorithms} if described else {}
     default = known.get(algorithm)
+    found = described.find_algorithm(algorithm) if described else None
+    if found is not None and found.unavailable:
+        raise ValueRefused(found.unavailable)
     if default is None:
         hint = did_you_mean(algorithm, known) if algorithm not in known else ""
         raise ValueRefused(

@@ -339,7 +339,7 @@ WORDS: dict[str, Words] = {
         arguments=("worker", "any", "any"),
     ),
     "add": Words(
-        "Add a training script of your own to the workers, or take it off with --remove.",
+        "Add a training script of your own, or a checkout of CleanRL, to the workers, or take it off with --remove.",
         options=kinds("--name=any --python=any --replace --remove --json --help -h "),
         repeated=kinds("--env-var=any "),
         arguments=("any", "any"),

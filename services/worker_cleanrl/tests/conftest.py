@@ -16,6 +16,12 @@ from tests.cases import CASES
 from tests.real_run import FinishedTraining, run
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options by which every script runs, not only the quick ones."""
+    parser.addoption("--all-scripts", action="store_true", help="run every script of CleanRL")
+    parser.addoption("--cleanrl-checkout", metavar="FOLDER", help="run those of a checkout too")
+
+
 @pytest.fixture(scope="session")
 def make_spec() -> Any:
     """Return a function that makes a spec of a run, PPO on CartPole where nothing else is said."""

@@ -174,7 +174,7 @@ def test_fewer_steps_than_a_batch_are_refused(
             {"environment": "Pendulum-v1"},
             "environment",
             "parameter_invalid",
-            "For it take sac_continuous_action or ppo_continuous_action.",
+            "For it take sac_continuous_action or ppo_continuous_action or td3_continuous_action.",
             None,
         ),
         (

@@ -49,7 +49,9 @@ def test_each_algorithm_is_documented(script: Script) -> None:
     assert len(named) > 2
     for row in named:
         assert set(re.findall(r"`(\w+)`", row)) <= names, row
-    assert f"https://docs.cleanrl.dev/rl-algorithms/{script.id.split('_')[0]}/" in text
+    assert f"https://docs.cleanrl.dev/rl-algorithms/{script.id.split('_')[0]}" in text
+    assert ("cannot run" in text) == bool(script.unavailable)
+    assert "**Steps**" in text and "**Paper**" in text
     assert len(text) > 2 * len(script.summary)
 
 

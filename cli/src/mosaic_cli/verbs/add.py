@@ -1,4 +1,4 @@
-"""`add`: a training script of the user's own becomes a worker, with its arguments as parameters."""
+"""`add`: a training script of the user's own, or a checkout of CleanRL, becomes a worker."""
 
 import re
 import shutil
@@ -9,16 +9,29 @@ import typer
 
 from mosaic_base.atomic import replace_file
 from mosaic_cli import option
+from mosaic_cli.cleanrl_checkout import (
+    CHECKOUT_FILE,
+    checkout_id,
+    checkout_worker,
+    quoted,
+    refuse_checkout,
+)
 from mosaic_cli.errors import FileProblem, ValueRefused
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.own_script import script_interpreter, with_values
 from mosaic_cli.stack.layout import Layout
 
 _ID = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_SCRIPT_FILE = "script.toml"
 
 
 def add(
-    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="A Python script.")],
+    script: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SCRIPT", help="A Python script, or the folder of a checkout of CleanRL."
+        ),
+    ],
     words: Annotated[
         list[str] | None,
         typer.Argument(metavar="[-- ARGUMENT...]", help="Arguments of every run."),
@@ -26,7 +39,9 @@ def add(
     name: Annotated[
         str | None,
         typer.Option(
-            "--name", metavar="NAME", help="Id of the worker; default: the script's name."
+            "--name",
+            metavar="NAME",
+            help="Id of the worker; default: the name of the script or folder.",
         ),
     ] = None,
     python: Annotated[
@@ -52,12 +67,15 @@ def add(
     ] = False,
     json: option.Json = False,
 ) -> None:
-    """Add a training script of your own to the workers, or take it off with --remove.
+    """Add a training script of your own, or a checkout of CleanRL, to the workers, or take it off with --remove.
 
     Its arguments, as argparse, tyro, click, typer, absl or fire declare them, become parameters: of `run`, of the form
     in the window, of groups and of sweeps. They are read from the script, which is not run for that.
+
+    Each script of a checkout becomes an algorithm, which runs in the environment of the worker `cleanrl`.
     """
-    worker = name or _id_of(script)
+    is_checkout = script.expanduser().is_dir()
+    worker = name or (checkout_id(script) if is_checkout else _id_of(script))
     if _ID.fullmatch(worker) is None:
         raise ValueRefused(
             f"`{worker}` is no id of a worker. Give --name: small letters, digits and _, a letter first."
@@ -67,34 +85,43 @@ def add(
         _remove(folder, worker)
         return
     file = script.expanduser().absolute()
-    if not file.is_file():
+    if not is_checkout and not file.is_file():
         raise FileProblem(f"There is no script {script}.")
-    if folder.exists() and not ((folder / "script.toml").is_file() and replace):
+    if is_checkout:
+        refuse_checkout(file, worker, is_for_script=bool(words or python or env_var))
+    if folder.exists() and not (_was_added(folder) and replace):
         raise ValueRefused(
             f"There is a worker `{worker}` already. Give --replace or another --name."
         )
-    interpreter = script_interpreter(python)
+    if is_checkout:
+        facts, own = f"folder = {quoted(str(file))}\n", checkout_worker(worker, file)
+    else:
+        interpreter, given = script_interpreter(python), with_values(env_var or [])
+        facts = _script_toml(worker, file, interpreter, words or [], given)
+        own = _worker_toml(worker, file)
     folder.mkdir(parents=True, exist_ok=True)
-    replace_file(
-        folder / "script.toml",
-        _script_toml(worker, file, interpreter, words or [], with_values(env_var or [])),
-    )
-    replace_file(folder / "worker.toml", _worker_toml(worker, file))
+    replace_file(folder / (CHECKOUT_FILE if is_checkout else _SCRIPT_FILE), facts)
+    replace_file(folder / "worker.toml", own)
     if json:
         emit({"worker": worker, "folder": str(folder)})
         return
     out.print(worker)
     say(
-        f"  ./mosaic describe {worker}          its arguments\n"
-        f"  ./mosaic run {worker} -p NAME=VALUE"
+        f"  ./mosaic describe {worker}          its {'algorithms' if is_checkout else 'arguments'}\n"
+        f"  ./mosaic run {worker} {'ppo CartPole-v1' if is_checkout else '-p NAME=VALUE'}"
     )
 
 
 def _remove(folder: Path, worker: str) -> None:
-    if not (folder / "script.toml").is_file():
-        raise ValueRefused(f"No script was added as `{worker}`.")
+    if not _was_added(folder):
+        raise ValueRefused(f"Nothing was added as `{worker}`.")
     shutil.rmtree(folder)
     say(f"{worker} is off the roster; its runs stay.")
+
+
+def _was_added(folder: Path) -> bool:
+    """Whether this verb made the folder, and not a user by hand."""
+    return (folder / _SCRIPT_FILE).is_file() or (folder / CHECKOUT_FILE).is_file()
 
 
 def _id_of(script: Path) -> str:
@@ -104,27 +131,19 @@ def _id_of(script: Path) -> str:
 def _script_toml(
     worker: str, script: Path, python: Path, words: list[str], variables: list[str]
 ) -> str:
-    listed, given = (", ".join(_quoted(word) for word in some) for some in (words, variables))
+    listed, given = (", ".join(quoted(word) for word in some) for some in (words, variables))
     return (
-        f"id = {_quoted(worker)}\ntitle = {_quoted(script.name)}\nscript = {_quoted(str(script))}\n"
-        f"python = {_quoted(str(python))}\ndirectory = {_quoted(str(script.parent))}\n"
+        f"id = {quoted(worker)}\ntitle = {quoted(script.name)}\nscript = {quoted(str(script))}\n"
+        f"python = {quoted(str(python))}\ndirectory = {quoted(str(script.parent))}\n"
         f"words = [{listed}]\nvariables = [{given}]\n"
     )
 
 
 def _worker_toml(worker: str, script: Path) -> str:
     return (
-        f"id = {_quoted(worker)}\ntitle = {_quoted(script.name)}\n"
+        f"id = {quoted(worker)}\ntitle = {quoted(script.name)}\n"
         'room = "worker_script"\n'
         'command = ["{python}", "-m", "mosaic_worker_script", "{here}/script.toml", '
-        f"{_quoted(str(script))}]\n"
+        f"{quoted(str(script))}]\n"
         'device = "optional"\nhint = "Its environment is made by `./mosaic sync worker_script`."\n'
     )
-
-
-def _quoted(text: str) -> str:
-    """A text as a basic string of TOML."""
-    if any(ord(letter) < 32 for letter in text):
-        raise ValueRefused(f"{text!r} has a control character, which no file of a worker can hold.")
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
@@ -94,14 +95,18 @@ def _print_worker(description: WorkerDescription) -> None:
     if description.summary:
         out.print(Text(description.summary))
     algorithms = Table(box=None, pad_edge=False)
+    has_needs = any(item.bundle or item.unavailable for item in description.algorithms)
     for heading in ("ALGORITHM", "TITLE", "ACTIONS", "DEFAULT ENVIRONMENT"):
         algorithms.add_column(heading, overflow="fold")
+    if has_needs:
+        algorithms.add_column("NEEDS", overflow="fold")
     for item in description.algorithms:
         algorithms.add_row(
             item.id,
             Text(item.title),
             ", ".join(item.action_spaces),
             item.default_environment or "-",
+            *([_needs(item)] if has_needs else []),
         )
     out.print(algorithms)
     names = ", ".join(environment.id for environment in description.environments)
@@ -110,10 +115,28 @@ def _print_worker(description: WorkerDescription) -> None:
     out.print(hint, style="dim")
 
 
+def _needs(algorithm: Algorithm) -> Text:
+    """The bundle that an algorithm lacks or has, or that it cannot run here; `describe` of it says why."""
+    if algorithm.unavailable:
+        return Text("cannot run here", "yellow")
+    if algorithm.install:
+        return Text(f"bundle {algorithm.bundle}, not installed", "yellow")
+    return Text(f"bundle {algorithm.bundle}" if algorithm.bundle else "")
+
+
 def _print_algorithm(algorithm: Algorithm) -> None:
     out.print(Text.assemble((algorithm.title, "bold"), f" ({algorithm.id})"))
-    if algorithm.summary:
+    if algorithm.summary and algorithm.summary not in algorithm.documentation:
         out.print(Text(algorithm.summary))
+    if algorithm.unavailable:
+        out.print(Text(with_command_name(algorithm.unavailable), "yellow"))
+    elif algorithm.install:
+        needed = f"It needs the bundle {algorithm.bundle}: {algorithm.install}"
+        out.print(Text(with_command_name(needed), "yellow"))
+    if algorithm.documentation:
+        out.print()
+        out.print(Markdown(algorithm.documentation))
+        out.print()
     table = Table(box=None, pad_edge=False)
     for heading in ("ARGUMENT", "DEFAULT", "TYPE", "MEANING"):
         table.add_column(heading, overflow="fold")

@@ -93,6 +93,8 @@ class SpecDraft:
         found |= {
             f"parameters.{k}": v for k, v in self.arguments.faults().items() if k not in self.unused
         }
+        if why := why_not_startable(self.algorithm):
+            return found | {"algorithm": why}
         if not self.environment.strip():
             found["environment"] = tr("choose an environment")
         if not found and self.size > MAX_GROUP_RUNS:
@@ -235,6 +237,13 @@ class SpecDraft:
                 if not form_field.is_same(*texts):
                     found.append(SpecDiff(form_field.label, *map(form_field.word, texts)))
         return found
+
+
+def why_not_startable(algorithm: Algorithm) -> str:
+    """Why no run of an algorithm can start on this machine; empty: one can."""
+    if algorithm.unavailable or not algorithm.install:
+        return algorithm.unavailable
+    return tr("Not installed. {command} installs it.", command=algorithm.install)
 
 
 def environments_for(worker: WorkerEntry, algorithm: Algorithm) -> list[Environment]:

@@ -93,6 +93,13 @@ class Algorithm(PeerModel):
     the command `take` to `give`."""
     branches: bool = False
     """Whether its plays can begin at a step of a recorded episode (`RunSpec.start_from`)."""
+    bundle: str | None = None
+    """Bundle of dependencies that it needs whatever its environment is; None: the base environment."""
+    install: str = ""
+    """Command that installs what it lacks on this machine; empty: it lacks nothing."""
+    unavailable: str = ""
+    """Why it cannot run in this worker on any machine, and what to do instead; empty: it can. Clients list it with
+    this text and offer no start."""
 
 
 OptionValue = bool | int | float | str | None

@@ -5,14 +5,20 @@ from mosaic_contracts.tracking import WANDB
 from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_worker_cleanrl import VERSION
 from mosaic_worker_cleanrl.algorithm import SCRIPTS, Script
+from mosaic_worker_cleanrl.checkout import script_source
 from mosaic_worker_cleanrl.documentation import documentation_of
 from mosaic_worker_cleanrl.environment.catalog import list_environments
-from mosaic_worker_cleanrl.environment.extras import TRACKER, extra_of, known_environments
+from mosaic_worker_cleanrl.environment.extras import (
+    TRACKER,
+    extra_named,
+    extra_of,
+    is_offered,
+    known_environments,
+)
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.schema.document import parameter_schema
 from mosaic_workerkit.sync import can_send
 
-WORKER_ID = "cleanrl"
 SEED = "seed"
 ENVIRONMENT = "env_id"
 STEPS = "total_timesteps"
@@ -29,9 +35,9 @@ def describe_worker() -> WorkerDescription:
         SchemaUnreadable: a script's arguments cannot be read.
     """
     return WorkerDescription(
-        worker=WORKER_ID,
+        worker=script_source().worker,
         version=VERSION,
-        title="CleanRL",
+        title=_title(),
         summary="Single-file reinforcement-learning algorithms, run as their authors wrote them.",
         modes=[*(kind.value for kind in MODES), RunKind.IMPORT.value, *_sync(), HYBRID],
         record_levels=[level.value for level in RecordLevel],
@@ -42,12 +48,19 @@ def describe_worker() -> WorkerDescription:
     )
 
 
+def _title() -> str:
+    checkout = script_source().checkout
+    return "CleanRL" if checkout is None else f"CleanRL in {checkout.name}"
+
+
 def _sync() -> list[str]:
     return [RunKind.SYNC.value] if can_send() else []
 
 
 def _describe_script(script: Script) -> Algorithm:
     schema = parameter_schema(script.source())
+    unavailable, extra = script.unavailable, extra_named(script.bundle)
+    acts = script.acts and not unavailable
     return Algorithm(
         id=script.id,
         title=script.title,
@@ -62,17 +75,24 @@ def _describe_script(script: Script) -> Algorithm:
         steps_parameter=STEPS,
         seed_parameter=SEED,
         environment_parameter=ENVIRONMENT,
-        warm_start=True,
+        warm_start=not unavailable,
         resumes=False,
-        play=True,
-        hybrid=True,
-        branches=True,
+        play=acts,
+        hybrid=acts,
+        branches=acts,
+        bundle=None if extra is None else extra.name,
+        install="" if extra is None or extra.is_installed else extra.install_command,
+        unavailable=unavailable,
     )
 
 
-def _default_environment(script: Script, default: str) -> str:
+def _default_environment(script: Script, default: str) -> str | None:
     """The script's own, where it can be made: a form that is sent as it comes should start."""
-    extra = extra_of(known_environments()[default])
-    if extra is None or extra.is_installed or script.without_extra is None:
+    spec = known_environments().get(default)
+    if script.unavailable or spec is None:
+        return None
+    extra = extra_of(spec)
+    can_be_made = is_offered(spec) and (extra is None or extra.is_installed)
+    if can_be_made or script.without_extra is None:
         return default
     return script.without_extra

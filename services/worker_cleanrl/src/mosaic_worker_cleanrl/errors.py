@@ -12,6 +12,16 @@ class ScriptMissing(RuntimeError):
         )
 
 
+class CheckoutMissing(RuntimeError):
+    """A folder that was added as a checkout of CleanRL has no scripts."""
+
+    def __init__(self, folder: object) -> None:
+        super().__init__(
+            f"There are no scripts of CleanRL in {folder}: a checkout has them in its folder `cleanrl`. Put it back, "
+            "or take the worker off with ./mosaic add FOLDER --remove."
+        )
+
+
 class SchemaUnreadable(RuntimeError):
     """The script's arguments are not declared in a way that this worker can read."""
 

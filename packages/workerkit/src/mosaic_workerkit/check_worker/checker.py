@@ -96,6 +96,10 @@ class _AlgorithmChecks:
     def run(self, algorithm: Algorithm, spec: dict[str, Any]) -> None:
         """Check one algorithm, in the parts that were asked for."""
         parts, name = self._limits.parts, algorithm.id
+        if algorithm.unavailable or algorithm.install:
+            why = algorithm.unavailable or f"it lacks a bundle: {algorithm.install}"
+            self._report.skip([*_OF_CHECK, *_OF_TRAIN, *_OF_STOP], why, name)
+            return
         for part, rules in (("check", _OF_CHECK), ("train", _OF_TRAIN), ("stop", _OF_STOP)):
             if part not in parts:
                 self._report.skip(rules, NOT_ASKED, name)

@@ -140,7 +140,12 @@ def _check_environment(spec: RunSpec, description: WorkerDescription) -> list[Ch
 
 
 def _check_algorithm(spec: RunSpec, algorithm: Algorithm) -> list[Check]:
+    if algorithm.unavailable:
+        return [wrong("algorithm", algorithm.unavailable, ProblemCode.ALGORITHM_UNKNOWN)]
     findings = check_parameters(algorithm, spec.parameters, spec.steps is not None)
+    if algorithm.install:
+        message = f"{algorithm.id} needs the bundle {algorithm.bundle}, which is not installed. Run {algorithm.install}"
+        findings.append(wrong("algorithm", message, ProblemCode.WORKER_NOT_READY))
     if spec.steps is not None and algorithm.steps_parameter is None:
         message = f"{algorithm.id} cannot be given a number of steps"
         findings.append(wrong("steps", message, ProblemCode.SPEC_INVALID))

@@ -71,7 +71,11 @@ class RegisteredWorker:
         files = [self.path]
         for kind in ("py", "md"):  # code, and the documentation that a description carries
             files += sorted(self.here.glob(f"src/**/*.{kind}"))
-        files += [Path(part.replace(_HERE, str(self.here))) for part in self.manifest.command]
+        named = [Path(part.replace(_HERE, str(self.here))) for part in self.manifest.command]
+        files += named
+        for folder in named:  # a checkout whose scripts it offers
+            if folder.is_absolute() and folder.is_dir():
+                files += sorted([*folder.glob("*.py"), *folder.glob("*/*.py")])
         if self.manifest.room is not None:
             folder = self.venvs / self.manifest.room
             files += [folder / "bin" / "python", *sorted(folder.glob("*.stamp"))]

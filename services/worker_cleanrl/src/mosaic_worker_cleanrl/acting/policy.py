@@ -97,6 +97,9 @@ def build_policy(
     if script.policy == "q_network":
         explores = float(state["arguments"]["end_e"]) if sampled else 0.0
         return ValuePolicy(network, explores)
+    if not hasattr(network, "get_action"):
+        noise = float(state["arguments"].get("exploration_noise", 0.0)) if sampled else 0.0
+        return DeterministicPolicy(network, noise, env.action_space)
     is_discrete = isinstance(env.action_space, gymnasium.spaces.Discrete)
     return ActorPolicy(network, takes_mean=not sampled and not is_discrete)
 
@@ -233,6 +236,36 @@ class ActorPolicy:
         """Draw an action, or take the most likely one."""
         with torch.no_grad():
             return self.actor.get_action(_batch(observation))[self._place].numpy()[0]
+
+    def see(self, observation: Any) -> None:
+        """Nothing is remembered."""
+
+    def life_ended(self) -> None:
+        """Nothing is remembered."""
+
+
+class DeterministicPolicy:
+    """An actor that gives one action: TD3 and DDPG. Drawn as in the training, it is disturbed by normal noise."""
+
+    def __init__(self, actor: Any, noise: float, space: Any) -> None:
+        self.actor = actor
+        self._noise = noise
+        """Standard deviation, as a share of the actor's scale of actions."""
+        self._space = space
+
+    def begin(self, seed: int) -> None:
+        """Seed what is drawn."""
+        torch.manual_seed(seed)
+
+    def act(self, observation: Any) -> Any:
+        """Return the actor's action, with noise where that was asked for."""
+        with torch.no_grad():
+            action = self.actor(_batch(observation))[0]
+            if not self._noise:
+                return action.numpy()
+            scale = self.actor.action_scale.expand_as(action)
+            noisy = action + torch.normal(0.0, scale * self._noise)
+        return noisy.numpy().clip(self._space.low, self._space.high)
 
     def see(self, observation: Any) -> None:
         """Nothing is remembered."""

@@ -5,9 +5,10 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from mosaic_worker_cleanrl.algorithm import Script
+from mosaic_worker_cleanrl.checkout import script_source
 
 _LINK = re.compile(r"https://docs\.cleanrl\.dev/\S+")
-_HEAD_LINES = 5
+_HEAD_LINES = 40
 
 
 def documentation_of(script: Script) -> str:
@@ -16,14 +17,22 @@ def documentation_of(script: Script) -> str:
     Raises:
         ScriptMissing: the cleanrl package is not installed.
     """
-    pages = [name for name in (script.page or script.id, script.takes) if _page(name).is_file()]
+    names = [
+        script.page or script.id,
+        script.takes,
+        *([script.bundle] if script.bundle is not None else []),
+    ]
+    pages = [name for name in names if _page(name).is_file()]
     words = "\n\n".join(_page(name).read_text("utf-8").rstrip() for name in pages)
     if (script.page or script.id) not in pages:
         words = f"{script.summary}\n\n{words}".rstrip()
+    if script.unavailable:
+        words = f"**It cannot run here.** {script.unavailable}\n\n{words}"
     source = script.source()
     head = source.read_text("utf-8").splitlines()[:_HEAD_LINES]
     found = _LINK.search("\n".join(head))
-    source_note = f"Runs `{source.name}` of the installed `cleanrl`, unmodified"
+    verb = "It is" if script.unavailable else "Runs"
+    source_note = f"{verb} `{source.name}` of {script_source().words}, unmodified"
     if found is not None:
         source_note += f"; its authors' page, with results: [docs.cleanrl.dev]({found.group()})"
     return f"{words}\n\n{source_note}.\n"

@@ -60,6 +60,11 @@ VIDEO = PackageExtra(
     packages=("av", "imageio", "imageio-ffmpeg", "moviepy"),
     title="video encoding (PyAV, and moviepy with an ffmpeg)",
 )
+JAX = PackageExtra(
+    name="jax",
+    packages=("jax", "jaxlib", "flax", "optax", "chex"),
+    title="JAX (with Flax and Optax)",
+)
 TRACKER = PackageExtra(name=WANDB, packages=("wandb",), title="Weights & Biases (wandb)")
 EXTRAS = (
     PackageExtra(
@@ -83,9 +88,15 @@ EXTRAS = (
         family=MUJOCO,
         suffix="_v4",  # earlier versions want mujoco-py, which is no longer kept
     ),
+    JAX,
     VIDEO,
     TRACKER,
 )
+
+
+def extra_named(name: str | None) -> PackageExtra | None:
+    """Return a bundle by its name; None: there is no such bundle."""
+    return next((extra for extra in EXTRAS if extra.name == name), None)
 
 
 def extra_of(spec: EnvSpec) -> PackageExtra | None:

@@ -15,6 +15,7 @@ import torch
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.errors import CheckpointRefused
+from mosaic_worker_cleanrl.launch.flax_states import flax_states, network_of, optimizer_of
 from mosaic_worker_cleanrl.launch.normalizers import normalizer_state
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.saved import FORMAT, FORMAT_VERSION
@@ -25,7 +26,8 @@ _T = TypeVar("_T")
 
 def has_networks(variables: Mapping[str, Any]) -> bool:
     """Say whether the script holds a network yet."""
-    return any(isinstance(value, torch.nn.Module) for value in variables.values())
+    has_torch = any(isinstance(value, torch.nn.Module) for value in variables.values())
+    return has_torch or any(True for _ in flax_states(variables))
 
 
 def collect_state(
@@ -42,6 +44,7 @@ def collect_state(
     """
     networks = dict(_named(variables, torch.nn.Module))
     optimizers = dict(_named(variables, torch.optim.Optimizer))
+    states = dict(flax_states(variables))
     inside = {id(tensor) for network in networks.values() for tensor in network.parameters()}
     tensors = {  # learned outside of networks, e.g. sac's log_alpha; not the loop variable over a network's own
         name: tensor.detach()
@@ -56,8 +59,10 @@ def collect_state(
         "environment": spec.environment,
         "seed": spec.seed,
         "global_step": global_step,
-        "networks": {name: network.state_dict() for name, network in networks.items()},
-        "optimizers": {name: optimizer.state_dict() for name, optimizer in optimizers.items()},
+        "networks": {name: network.state_dict() for name, network in networks.items()}
+        | {name: network_of(state) for name, state in states.items()},
+        "optimizers": {name: optimizer.state_dict() for name, optimizer in optimizers.items()}
+        | {name: optimizer_of(state) for name, state in states.items()},
         "tensors": tensors,
         "counters": dict(_counters(variables)),
         "arguments": _plain(vars(arguments)) if hasattr(arguments, "__dict__") else {},

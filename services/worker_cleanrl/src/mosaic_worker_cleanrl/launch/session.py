@@ -78,6 +78,8 @@ class ScriptSession:
         self._best = BestReturn(telemetry.run_dir, plan.total_steps)
         self._next_checkpoint = plan.checkpoint_every_steps
         self._patience_steps = self._patience()
+        self._is_checkpoint_due = False
+        """Whether the training begins with a checkpoint at its first step."""
         self._next_look = min(self._next_checkpoint, self._patience_steps)
         """Until then a step has nothing to do but to count."""
 
@@ -121,7 +123,11 @@ class ScriptSession:
         self.safe_point()
         if self._training is None:
             self._training = envs
-            self._begin_with_checkpoint()
+            if self.plan.checkpoint and not has_networks(self.variables):
+                # Scripts for JAX make their networks of the first observation: after the reset, before any step.
+                self._is_checkpoint_due, self._next_look = True, 0
+            else:
+                self._begin_with_checkpoint()
             self.telemetry.lifecycle("training")
 
     def _begin_with_checkpoint(self) -> None:
@@ -149,6 +155,9 @@ class ScriptSession:
         self._progress(step)
 
     def _look_up(self, step: int) -> None:
+        if self._is_checkpoint_due:
+            self._is_checkpoint_due = False
+            self._begin_with_checkpoint()
         if self._best.is_due(step, self.telemetry.recent_returns):
             self._save_best(step)
         if step >= self._next_checkpoint:

@@ -1,5 +1,6 @@
 """`train`: record the config, install the hooks, run the script, save, and record how it ended."""
 
+import hashlib
 import os
 import sys
 import traceback
@@ -24,7 +25,7 @@ from mosaic_worker_cleanrl.plan.video import CAPTURE
 from mosaic_worker_cleanrl.schema.document import TENSORBOARD
 from mosaic_workerkit.control import StopFlag, StopForced
 from mosaic_workerkit.errors import RunRefused
-from mosaic_workerkit.git_state import worker_git_state
+from mosaic_workerkit.git_state import git_state, worker_git_state
 from mosaic_workerkit.surroundings import surroundings_of
 from mosaic_workerkit.telemetry import Telemetry
 
@@ -77,6 +78,8 @@ def _run_script(
 
     import_compiler_when_used()
     torch.set_num_threads(spec.cpus)
+    if script.bundle == "jax":
+        _limit_jax(spec)
     if plan.gl is not None:
         os.environ[MUJOCO_GL] = plan.gl
     loaded = LoadedScript(script.module)
@@ -93,6 +96,15 @@ def _run_script(
             raise HookSilent(
                 f"{script.module} ended and holds no network in its variables: there is nothing to save"
             )
+
+
+def _limit_jax(spec: RunSpec) -> None:
+    """Keep JAX to the cores of a run and, where it has no GPU, from looking for one. JAX reads this at its import."""
+    if spec.cpus == 1:
+        own = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {own}".strip()
+    if not spec.gpus:
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 
 def _tracked(
@@ -185,8 +197,19 @@ def _config(spec: RunSpec, plan: ScriptPlan, tensorboard: Path | None) -> dict[s
         "checkpoint_every_steps": plan.checkpoint_every_steps,
         "threads": spec.cpus,
         "surroundings": surroundings_of(spec),
-        **worker_git_state(),
+        **_code_of(plan.script),
         **warm_start_facts(plan),
+    }
+
+
+def _code_of(script: Script) -> dict[str, Any]:
+    """Which code it is: the commit of this worker, or that of a checkout of CleanRL with the digest of the script."""
+    if script.path is None:
+        return worker_git_state()
+    digest = hashlib.sha256(script.path.read_bytes()).hexdigest()
+    return {
+        **git_state(script.path),
+        "script_file": {"path": str(script.path), "sha256": digest},
     }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from mosaic_worker_cleanrl.errors import CheckpointRefused
+from mosaic_worker_cleanrl.launch.flax_states import flax_states, with_saved
 from mosaic_worker_cleanrl.launch.normalizers import restore_normalizers
 
 NOT_TAKEN = ("counters", "schedules", "replay buffer", "random states", "arguments")
@@ -30,7 +31,13 @@ def begin_with(state: Mapping[str, Any], variables: MutableMapping[str, Any]) ->
     Raises:
         CheckpointRefused: it does not fit the script's networks.
     """
+    states = dict(flax_states(variables))
+    for name in states.keys() & state["networks"].keys():
+        saved = state["networks"][name] | state["optimizers"].get(name, {})
+        variables[name] = with_saved(name, states[name], saved)
     for name, saved in state["networks"].items():
+        if name in states:
+            continue
         _load(name, variables.get(name), saved)
     for name, saved in state["optimizers"].items():
         if isinstance(optimizer := variables.get(name), torch.optim.Optimizer):

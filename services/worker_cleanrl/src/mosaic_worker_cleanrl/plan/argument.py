@@ -1,5 +1,6 @@
 """The parameters a person gives, and the script's command line that they make."""
 
+import argparse
 from collections.abc import Iterator
 
 from mosaic_contracts.problems import ProblemCode
@@ -11,6 +12,9 @@ from mosaic_worker_cleanrl.schema.document import (
     CHECKPOINT,
     SAMPLED,
     TENSORBOARD,
+    flag_of,
+    is_list,
+    is_switch,
     parameter_schema,
 )
 from mosaic_worker_cleanrl.schema.extraction import read_arguments
@@ -74,8 +78,7 @@ def fill_arguments(spec: RunSpec, given: dict[str, ParameterValue], plan: Script
     if spec.steps is not None:
         chosen[STEPS] = spec.steps
     chosen |= {name: value for name, value in given.items() if name not in _OWN}
-    flags = {action.dest: action.option_strings[-1] for action in source.actions}
-    plan.argv = list(_command_line(chosen, flags))
+    plan.argv = list(_command_line(chosen, {one.dest: one for one in source.actions}))
     try:
         plan.arguments = source.parse(plan.argv)
     except ArgumentsRefused as error:
@@ -85,11 +88,20 @@ def fill_arguments(spec: RunSpec, given: dict[str, ParameterValue], plan: Script
     _check_together(plan)
 
 
-def _command_line(chosen: dict[str, ParameterValue], flags: dict[str, str]) -> Iterator[str]:
+def _command_line(
+    chosen: dict[str, ParameterValue], actions: dict[str, argparse.Action]
+) -> Iterator[str]:
     """Write every chosen value out, False too: a switch that is on by default is turned off in no other way."""
     for name, value in chosen.items():
-        if value is not None:  # None is the default of every argument that can be None
-            yield f"{flags[name]}={value}"
+        if value is None:  # the default of every argument that can be None
+            continue
+        flag = flag_of(actions[name])
+        if is_switch(actions[name]):
+            yield flag if value else f"--no-{flag.removeprefix('--')}"
+        elif is_list(actions[name]):
+            yield from (flag, *str(value).split())
+        else:
+            yield f"{flag}={value}"
 
 
 def _check_together(plan: ScriptPlan) -> None:

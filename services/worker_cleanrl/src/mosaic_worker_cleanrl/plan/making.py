@@ -11,6 +11,7 @@ from mosaic_worker_cleanrl.plan.length import measure_length
 from mosaic_worker_cleanrl.plan.memory import check_memory
 from mosaic_worker_cleanrl.plan.play import plan_play, play_facts
 from mosaic_worker_cleanrl.plan.request import (
+    check_acting,
     check_adaptation,
     check_packages,
     check_recording,
@@ -76,6 +77,7 @@ def make_plan(spec: RunSpec) -> ScriptPlan:
     plan.path = plan.script.source()
     check_spaces(plan.script, plan)
     if spec.kind.plays:
+        check_acting(plan.script, plan)
         plan_play(spec, plan.script, plan)
         return plan
     check_adaptation(plan.script, plan)

@@ -14,7 +14,7 @@ from mosaic_worker_cleanrl.algorithm import (
 )
 from mosaic_worker_cleanrl.description import MODES
 from mosaic_worker_cleanrl.environment import atari
-from mosaic_worker_cleanrl.environment.extras import known_environments
+from mosaic_worker_cleanrl.environment.extras import extra_named, known_environments
 from mosaic_worker_cleanrl.environment.probe import EnvironmentProbe, probe_environment
 from mosaic_worker_cleanrl.errors import ExtraMissing
 from mosaic_worker_cleanrl.packages import installed_packages
@@ -56,6 +56,21 @@ def check_request(spec: RunSpec, plan: ScriptPlan) -> None:
 def pick_script(spec: RunSpec, plan: ScriptPlan) -> Script | None:
     """Find the algorithm's script."""
     script = SCRIPTS.get(spec.algorithm)
+    if script is not None and script.unavailable:
+        plan.block(
+            "algorithm",
+            script.unavailable,
+            ProblemCode.ALGORITHM_UNKNOWN,
+            [script.instead] if script.instead else [],
+        )
+        return None
+    extra = extra_named(script.bundle) if script is not None else None
+    if extra is not None and not extra.is_installed:
+        plan.block(
+            "algorithm",
+            str(ExtraMissing(spec.algorithm, extra.title, extra.install_command)),
+            ProblemCode.WORKER_NOT_READY,
+        )
     if script is None:
         nearest = nearest_algorithms(spec.algorithm)
         hint = f"Did you mean {nearest[0]}? " if nearest else ""
@@ -97,6 +112,17 @@ def check_recording(spec: RunSpec, plan: ScriptPlan) -> None:
         )
 
 
+def check_acting(script: Script, plan: ScriptPlan) -> None:
+    """Refuse a play of a checkpoint whose network this worker cannot rebuild."""
+    if not script.acts:
+        plan.block(
+            "kind",
+            f"Checkpoints of {script.title} cannot act here: this worker cannot rebuild its network. A training can "
+            "begin with one (the parameter `checkpoint`).",
+            ProblemCode.SPEC_INVALID,
+        )
+
+
 def check_adaptation(script: Script, plan: ScriptPlan) -> None:
     """Tell what this worker changes for the script to run."""
     if script.note:
@@ -130,7 +156,7 @@ def check_spaces(script: Script, plan: ScriptPlan) -> None:
         why = f"takes {wants} only; the observations of {probe.id} {has}"
     if why is not None:
         others = algorithms_for(probe.action_kind, probe.observation_kind, probe.form)
-        hint = f"For it take {' or '.join(others)}." if others else "No algorithm here can."
+        hint = f"For it take {' or '.join(others[:3])}." if others else "No algorithm here can."
         plan.block(
             "environment",
             f"{script.title} {why}. {hint}",

@@ -76,6 +76,8 @@ def parameter_schema(path: Path) -> dict[str, Any]:
 
 def _property(action: argparse.Action, source: ArgumentSource) -> dict[str, Any]:
     kind = _type_of(action, source.path)
+    if is_list(action):
+        return _list_property(action, source)
     # A default of None means that "not set" is a value of its own, e.g. target_kl.
     result: dict[str, Any] = {"type": [kind, "null"] if action.default is None else kind}
     result["default"] = action.default
@@ -90,10 +92,23 @@ def _property(action: argparse.Action, source: ArgumentSource) -> dict[str, Any]
     result |= BOUNDS.get(action.dest, {})
     if action.dest in SCRIPT_ROLES:
         result[X_TRACKING] = SCRIPT_ROLES[action.dest].value
-    result["x-flag"] = action.option_strings[-1]
-    result["x-cli"] = "flag value"
+    result["x-flag"] = flag_of(action)
+    result["x-cli"] = "--flag or --no-flag" if is_switch(action) else "flag value"
     result["x-group"] = _group_of(action.dest, source)
     return result
+
+
+def _list_property(action: argparse.Action, source: ArgumentSource) -> dict[str, Any]:
+    """A parameter of a run has one value: of a list it is the text with blanks between the values."""
+    default = " ".join(str(value) for value in action.default or ())
+    return {
+        "type": ["string", "null"],
+        "default": default or None,
+        "description": f"{action.help or ''} (several with blanks between them)".strip(),
+        "x-flag": flag_of(action),
+        "x-cli": "flag value value...",
+        "x-group": _group_of(action.dest, source),
+    }
 
 
 def _group_of(name: str, source: ArgumentSource) -> str:
@@ -102,7 +117,26 @@ def _group_of(name: str, source: ArgumentSource) -> str:
     return "run" if name in source.run_arguments else "algorithm"
 
 
+def flag_of(action: argparse.Action) -> str:
+    """Return the option of an argument on the command line; of a switch, the one that turns it on."""
+    return action.option_strings[0 if is_switch(action) else -1]
+
+
+def is_switch(action: argparse.Action) -> bool:
+    """Say whether a value is written `--flag` or `--no-flag`."""
+    return isinstance(action, argparse.BooleanOptionalAction)
+
+
+def is_list(action: argparse.Action) -> bool:
+    """Say whether an argument takes several values."""
+    return action.nargs == "+"
+
+
 def _type_of(action: argparse.Action, path: Path) -> str:
+    if is_switch(action):
+        return "boolean"
+    if is_list(action):
+        return "string"
     if action.nargs == "?" and action.const is True:
         return "boolean"
     if action.nargs is None and action.option_strings and action.type in _TYPES:

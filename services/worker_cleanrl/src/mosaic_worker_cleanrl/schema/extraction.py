@@ -1,4 +1,4 @@
-"""Take `parse_args` out of a script by its syntax tree and run only that piece, with a parser that reports.
+"""Take `parse_args`, or the class `Args`, out of a script by its syntax tree and run only that piece.
 
 The script itself is not imported: it would bring torch (seconds), and a script whose packages are missing
 could not be described at all.
@@ -9,6 +9,7 @@ import ast
 import os
 import sys
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +17,15 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from mosaic_worker_cleanrl.errors import ArgumentsRefused, SchemaUnreadable
+from mosaic_worker_cleanrl.imports import syntax_tree
+from mosaic_worker_cleanrl.schema.dataclass_arguments import (
+    compute,
+    computed_arguments,
+    declare,
+    find_class,
+    first_algorithm_argument,
+    training_of,
+)
 
 
 @dataclass(frozen=True)
@@ -74,8 +84,15 @@ def read_arguments(path: Path) -> ArgumentSource:
     Raises:
         SchemaUnreadable: there is no `parse_args` that stands on its own.
     """
-    text = path.read_text(encoding="utf-8")
-    function = _find_parse_args(ast.parse(text), path)
+    try:
+        tree = syntax_tree(path)
+        text = path.read_text(encoding="utf-8")
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise SchemaUnreadable(path, f"it is no Python 3.11 ({error})") from error
+    declared = find_class(tree)
+    if declared is not None:
+        return _of_dataclass(declared, tree, path, text)
+    function = deepcopy(_find_parse_args(tree, path))
     function.returns = None  # evaluated when the function is made, from names that are not here
     code = compile(ast.Module([function], []), str(path), "exec")
 
@@ -104,6 +121,27 @@ def read_arguments(path: Path) -> ArgumentSource:
     )
 
 
+def _of_dataclass(
+    declared: ast.ClassDef, tree: ast.Module, path: Path, text: str
+) -> ArgumentSource:
+    parser = declare(declared, path, lambda: _RefusingParser(allow_abbrev=False, add_help=False))
+    training = training_of(tree)
+    computed = computed_arguments(training)
+
+    def call(_parser: type[argparse.ArgumentParser]) -> argparse.Namespace:
+        parsed = parser.parse_args(sys.argv[1:])
+        compute(computed, parsed, path)
+        return parsed
+
+    # What the script computes itself is no argument that anybody can set.
+    actions = tuple(action for action in parser._actions if action.dest not in computed)
+    constants: dict[str, Any] = {}
+    for statement in training:
+        constants |= _asserted_constants(statement)
+    own = first_algorithm_argument(declared, _border(text))
+    return ArgumentSource(path, actions, constants, own, call)
+
+
 def _strtobool(text: str) -> int:
     """As distutils has it, which later versions of Python no longer have."""
     if text.lower() in ("y", "yes", "t", "true", "on", "1"):
@@ -120,9 +158,9 @@ def _find_parse_args(tree: ast.Module, path: Path) -> ast.FunctionDef:
     raise SchemaUnreadable(path, "it has no function parse_args()")
 
 
-def _asserted_constants(function: ast.FunctionDef) -> dict[str, Any]:
+def _asserted_constants(part: ast.AST) -> dict[str, Any]:
     constants: dict[str, Any] = {}
-    for node in ast.walk(function):
+    for node in ast.walk(part):
         match node:
             case ast.Assert(
                 test=ast.Compare(
@@ -137,10 +175,7 @@ def _asserted_constants(function: ast.FunctionDef) -> dict[str, Any]:
 
 def _run_arguments(function: ast.FunctionDef, text: str) -> frozenset[str]:
     """Return the arguments above the comment that parts those of the run from those of the algorithm."""
-    lines = text.splitlines()
-    border = next(
-        (n for n, line in enumerate(lines, 1) if "Algorithm specific arguments" in line), None
-    )
+    border = _border(text)
     if border is None:
         return frozenset()
     return frozenset(
@@ -153,4 +188,12 @@ def _run_arguments(function: ast.FunctionDef, text: str) -> frozenset[str]:
         and node.args
         and isinstance(node.args[0], ast.Constant)
         and isinstance(node.args[0].value, str)
+    )
+
+
+def _border(text: str) -> int | None:
+    """Line of the comment that parts the arguments of the run from those of the algorithm."""
+    lines = text.splitlines()
+    return next(
+        (n for n, line in enumerate(lines, 1) if "Algorithm specific arguments" in line), None
     )
