@@ -58,7 +58,7 @@ SCRIPT_CASES = {
     "dqn_atari": ScriptCase(_PONG, 250, _SMALL_BUFFER),
     "c51_atari": ScriptCase(_PONG, 250, _SMALL_BUFFER),
     "sac_atari": ScriptCase(_PONG, 250, _SMALL_BUFFER),
-    "rainbow_atari": ScriptCase(_PONG, 250, _SMALL_BUFFER),
+    "rainbow_atari": ScriptCase(_PONG, 120, _SMALL_BUFFER),
     "dqn_jax": ScriptCase(_CART, 450, _BUFFER),
     "c51_jax": ScriptCase(_CART, 450, _BUFFER),
     "ddpg_continuous_action_jax": ScriptCase(_PENDULUM, 450, _BUFFER),

@@ -7,15 +7,17 @@ The default suite runs those that cost a second. `--all-scripts` runs every one,
 """
 
 import math
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from tests.real_run import FinishedTraining, last_checkpoint, run
+from tests.real_run import FinishedTraining, finish_child, last_checkpoint, start_child
 from tests.script_cases import SCRIPT_CASES, ScriptCase
 
+from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.algorithm import SCRIPTS
 from mosaic_worker_cleanrl.checkout import scripts_of, use_checkout
 from mosaic_worker_cleanrl.plan import check_run
@@ -60,7 +62,7 @@ def test_a_script_runs(
     case = SCRIPT_CASES[name]
     if not case.is_quick and not request.config.getoption("--all-scripts"):
         pytest.skip("--all-scripts runs it")
-    _expect_learned(run(tmp_path / "run", make_spec(**case.spec(name))), case)
+    _expect_learned(_run(tmp_path / "run", make_spec(**case.spec(name))), case)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -86,7 +88,7 @@ def test_a_script_of_a_checkout_runs(
         given["local_num_envs"] = given.pop("num_envs")
         fields["parameters"] = given
     spec = make_spec(**fields)
-    done = run(tmp_path / "run", spec, partial(use_checkout, "mine", folder))
+    done = _run(tmp_path / "run", spec, partial(use_checkout, "mine", folder))
     _expect_learned(done, case)
     config = done.events[0]["data"]
     assert config["script_file"]["path"].startswith(str(folder))
@@ -94,6 +96,13 @@ def test_a_script_of_a_checkout_runs(
         assert config["arguments"]["batch_size"] == math.prod(
             config["arguments"][name] for name in ("num_envs", "num_steps")
         )
+
+
+def _run(
+    folder: Path, spec: RunSpec, prepare: Callable[[], None] | None = None
+) -> FinishedTraining:
+    """Run to the end; a compilation by JAX, or Rainbow's network, takes long on a busy machine."""
+    return finish_child(start_child(folder, spec, prepare), folder, timeout_s=500)
 
 
 def _expect_learned(done: FinishedTraining, case: ScriptCase) -> None:

@@ -51,7 +51,8 @@ def test_each_algorithm_is_documented(script: Script) -> None:
         assert set(re.findall(r"`(\w+)`", row)) <= names, row
     assert f"https://docs.cleanrl.dev/rl-algorithms/{script.id.split('_')[0]}" in text
     assert ("cannot run" in text) == bool(script.unavailable)
-    assert "**Steps**" in text and "**Paper**" in text
+    assert "**Steps**" in text
+    assert "**Paper**" in text
     assert len(text) > 2 * len(script.summary)
 
 
