@@ -36,8 +36,8 @@ def refuse_checkout(folder: Path, worker: str, *, is_for_script: bool) -> None:
         )
     if is_for_script:
         raise ValueRefused(
-            "Arguments, --python and --env-var are for a script. Scripts of a checkout run in the environment of worker "
-            "`cleanrl`, with the parameters of each run."
+            "Arguments, --python and --env-var are for a script. Scripts of a checkout run in the environment of "
+            "the worker `cleanrl`, with the parameters of each run."
         )
     if worker == _OWN:
         raise ValueRefused(
