@@ -128,13 +128,14 @@ def wait_for_event(
     fits: Callable[[dict[str, Any]], bool] = lambda _: True,
 ) -> None:
     """Wait until the run has written an event of a type that fits; it is polled, for a file has no other signal."""
-    deadline = time.monotonic() + TIMEOUT_S / 2
+    deadline, pause_s = time.monotonic() + TIMEOUT_S / 2, 0.05
     while time.monotonic() < deadline and is_alive():
         if (folder / "outbox").exists() and any(
             e["type"] == kind and fits(e) for e in read_events(folder)
         ):
             return
-        time.sleep(0.05)
+        time.sleep(pause_s)
+        pause_s = min(0.3, 1.2 * pause_s)  # each look reads all that was written
     raise AssertionError(f"no event of type {kind} was written in time")
 
 

@@ -37,7 +37,8 @@ FRAMES_A_STEP = 4
 OFF_POLICY = {"learning_starts": 90, "buffer_size": 200, "batch_size": 8}
 ON_POLICY = {"num_envs": 2, "num_steps": 32, "num_minibatches": 2, "update_epochs": 1}
 STEPS = 128
-
+ONE_CHECKPOINT = {"checkpoint_every_steps": STEPS}
+"""A checkpoint of these networks takes up to 100 MB, and a run makes ten unless it is asked for fewer."""
 
 LEARNS_NOTHING = {"learning_starts": 10_000}
 """Argument of the scripts that have a replay buffer; the others get a learning rate of 0."""
@@ -71,9 +72,8 @@ def test_each_script_learns_and_can_be_rebuilt(
 ) -> None:
     """A real run learns, saves what it learned, and every frame that the game gave is found again. What it learned
     acts, and is where another training begins."""
-    spec = make_spec(
-        algorithm=algorithm, environment=environment, steps=STEPS, parameters=parameters
-    )
+    fields = {"algorithm": algorithm, "environment": environment, **ONE_CHECKPOINT}
+    spec = make_spec(**fields, steps=STEPS, parameters=parameters)
     assert check_run(spec).ok
     finished = run(tmp_path / "run", spec)
     assert finished.code == 0, finished.stderr
@@ -90,7 +90,7 @@ def test_each_script_learns_and_can_be_rebuilt(
     recorded = [log["message"] for log in of_type(finished.events, "log")]
     assert any("two options" in line for line in recorded) == (algorithm == "c51_atari")
     given = {"checkpoint": str(finished.folder / last["path"])}
-    fields = {"algorithm": algorithm, "environment": environment, "parameters": given}
+    fields |= {"parameters": given}
     acted = play(tmp_path / "play", make_spec(kind="play", steps=40, seed=9, **fields))
     assert acted.code == 0, acted.stderr
     frames = of_type(acted.events, "step")
@@ -106,7 +106,7 @@ def test_each_script_learns_and_can_be_rebuilt(
 
 def test_an_evaluation_plays_whole_games(tmp_path: Path, make_spec: Any) -> None:
     """A game has five lives: each seeded game is one episode, with the game's own score, neither clipped nor cut."""
-    fields = {"algorithm": "ppo_atari_lstm", "environment": BREAKOUT}
+    fields = {"algorithm": "ppo_atari_lstm", "environment": BREAKOUT, **ONE_CHECKPOINT}
     trained = run(tmp_path / "run", make_spec(**fields, steps=64, parameters=ON_POLICY))
     path = trained.folder / of_type(trained.events, "checkpoint")[-1]["path"]
     given = {"checkpoint": str(path), "sampled": True}
@@ -140,9 +140,8 @@ def test_whole_games_are_episodes_and_recording_changes_nothing(
 ) -> None:
     """With the same seed the run has the games of the bare script; each is an episode, its next one can be rebuilt."""
     parameters = {**OFF_POLICY, "learning_starts": 250}
-    spec = make_spec(
-        algorithm="dqn_atari", environment=BREAKOUT, steps=300, seed=3, parameters=parameters
-    )
+    fields = {"algorithm": "dqn_atari", "environment": BREAKOUT, "checkpoint_every_steps": 300}
+    spec = make_spec(**fields, steps=300, seed=3, parameters=parameters)
     finished = run(tmp_path / "run", spec)
     assert finished.code == 0, finished.stderr
     argv = [f"--{name.replace('_', '-')}={value}" for name, value in parameters.items()]

@@ -6,12 +6,10 @@ from typing import Any, NamedTuple
 import pytest
 from tests.cases import CASES
 from tests.plays import branch, play_here, steps_of
-from tests.real_run import run
 from tests.rebuilding import compare_rebuilt
 
 from mosaic_contracts.branches import PLAY_BRANCH, BranchRecord
 from mosaic_contracts.play import PLAY_STATE, PlayControls, PlayStatus
-from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.wire import Actor
 from mosaic_gymkit import EnvironmentSpec
 from mosaic_gymkit.play.keymap import KeyMap
@@ -32,13 +30,13 @@ class Trained(NamedTuple):
     """Spec of a play of its last checkpoint."""
 
 
-@pytest.fixture(scope="module", params=["ppo", "dqn", "ppo_continuous_action"])
-def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+@pytest.fixture(params=["ppo", "dqn", "ppo_continuous_action"])
+def trained(request: pytest.FixtureRequest, runs: Any) -> Trained:
     """One of each kind of policy, with every step recorded."""
-    case, folder = CASES[request.param], tmp_path_factory.mktemp("trained") / "run"
-    finished = run(folder, RunSpec.model_validate({"worker": "cleanrl", **case.fields}))
+    case = CASES[request.param]
+    finished = runs(request.param, "full")
     assert finished.code == 0, finished.stderr
-    paths = [str(folder / e["path"]) for e in of_type(finished.events, "checkpoint")]
+    paths = [str(finished.folder / e["path"]) for e in of_type(finished.events, "checkpoint")]
     spec = {
         "worker": "cleanrl",
         "algorithm": case.algorithm,
