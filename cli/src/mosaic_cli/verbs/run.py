@@ -113,18 +113,20 @@ def run(
             from mosaic_cli.rl_zoo import with_zoo, zoo_entry
 
             fields = with_zoo(fields, zoo_entry(client, from_rl_zoo, fields))
-        spec = make_spec(client, fields)
+        spec, report = make_spec(client, fields), None
         if command is not None and spec.consent is None and not dry_run:
-            _refuse_blocked(client.check(spec))
+            report = client.check(spec)
+            _refuse_blocked(report)
             agreed = Layout.of_environment().agreed_scripts
             spec = with_consent(client, spec, command, agreed, yes=yes)
         if not axes.is_one or len(environments) > 1:
             _run_group(client, spec, axes, environments, dry_run, detach, json)
             return
-        report = client.check(spec)
-        if dry_run:
-            _check(report, json)
-        _refuse_blocked(report)
+        if report is None:  # a check starts the worker
+            report = client.check(spec)
+            if dry_run:
+                _check(report, json)
+            _refuse_blocked(report)
         accompany(client, client.submit(spec), detach, json)
 
 
