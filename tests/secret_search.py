@@ -6,6 +6,7 @@ write it, in hexadecimal and in Base64; and inside compressed data.
 
 import io
 import json
+import time
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ _FRAME = b"\x28\xb5\x2f\xfd"
 """Begins each zstd frame."""
 _MAX_FRAME_BYTES = 16 * 2**20
 _CHUNK_BYTES = 2**14
+CLOCK_TICK_S = 1.0
+"""More than by which the time of a file can be behind the clock."""
 
 
 class SecretSearch:
@@ -36,6 +39,7 @@ class SecretSearch:
 
     def __init__(self, stack: StackUnderTest, value: str, control: str) -> None:
         self._stack = stack
+        self._began = time.time()
         self._mask, self._control = SecretMask({"SECRET": value}), SecretMask({"CONTROL": control})
         self.places: set[str] = set()
         self.control_places: set[str] = set()
@@ -58,10 +62,10 @@ class SecretSearch:
             self.look_at(f"process {pid}", words)
 
     def look_at_files(self) -> None:
-        """Look at every file of the stack's data root."""
+        """Look at every file of the stack's data root that was written since the search was made."""
         for path in self._stack.home.rglob("*"):
-            if path.is_file():
-                with suppress(FileNotFoundError):  # the stack goes on, and deletes files of its own
+            with suppress(FileNotFoundError):  # the stack goes on, and deletes files of its own
+                if path.is_file() and path.stat().st_mtime >= self._began - CLOCK_TICK_S:
                     self.look_at(str(path.relative_to(self._stack.home)), path.read_bytes())
 
     def look_at_answers(self, client: Client, run_id: str) -> None:

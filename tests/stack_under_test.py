@@ -38,6 +38,9 @@ command = ["{python}", "-m", "mosaic_workerkit.testing.synthetic"]
 SERVICES = ("cli", "broker", "recorder", "scheduler", "gateway", "tests")
 """Environments of every stack; `tests` has the synthetic worker."""
 
+REPEAT = int(os.environ.get("MOSAIC_TEST_REPEAT", "1"))
+"""How many times as long tests kill at random, or keep a service away; a nightly run may ask for more."""
+
 PAUSE_S = 0.05
 """Between the first two questions to another process."""
 LONGEST_PAUSE_S = 0.3

@@ -40,9 +40,9 @@ class Xmpp:
         self._server.wait(60)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def xmpp(stack: StackUnderTest) -> Iterator[Xmpp]:
-    """A server that the stack knows."""
+    """A server that the stack knows, until a test stops it: the last two tests do."""
     server = Xmpp(stack.home / "xmpp")
     yield server
     server.stop()
@@ -126,8 +126,9 @@ def test_a_lost_server_is_a_note_of_a_run_that_goes_on(stack: StackUnderTest, xm
     assert view.notes == []
 
 
-def test_without_a_server_a_bdi_run_is_refused(stack: StackUnderTest) -> None:
+def test_without_a_server_a_bdi_run_is_refused(stack: StackUnderTest, xmpp: Xmpp) -> None:
     """No server, no fall-back: the refusal says so, and what to do; plain Q-learning does not need one."""
+    xmpp.stop()
     refused = stack.cli("run", "spade", "bdi_q", "FrozenLake-v1", "--steps", "100")
     assert refused.returncode != 0
     assert "xmpp: port: No program answers" in refused.stderr

@@ -16,7 +16,7 @@ from mosaic_contracts.states import RunState
 @pytest.fixture(scope="module")
 def trained(stack: StackUnderTest) -> RunView:
     """One finished PPO run."""
-    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=4_096, record="episodes", seed=3)
+    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=1_024, record="episodes", seed=3)
     view = stack.wait_final(view.run_id, within_s=180)
     assert view.state is RunState.SUCCEEDED, view.end
     return view
@@ -95,33 +95,9 @@ def test_two_checkpoints_and_chance_on_equal_seeds(
     assert other["pairs"][0]["mean_difference"] == result["pairs"][1]["mean_difference"]
 
 
-def test_an_actor_that_fails_is_left_out(stack: StackUnderTest, trained: RunView) -> None:
-    """A checkpoint that was altered after its training; the others are compared, and the exit code says it."""
-    damaged = stack.run_dir(trained.run_id) / "checkpoints/best.pt"
-    data = bytearray(damaged.read_bytes())
-    data[len(data) // 2] ^= 255
-    damaged.write_bytes(data)
-    words = (
-        f"{trained.run_id}@best",
-        trained.run_id,
-        "random",
-        "-n",
-        "6",
-        "--seed",
-        "5",
-        "--again",
-    )
-    done = stack.cli("compare", *words, timeout_s=240)
-    assert done.returncode == 1, done.stderr
-    assert "ppo best is left out" in done.stderr
-    assert "random" in done.stdout
-
-
-def test_a_training_on_the_cpu_is_reproduced(stack: StackUnderTest) -> None:
+def test_a_training_on_the_cpu_is_reproduced(stack: StackUnderTest, trained: RunView) -> None:
     """PPO comes out identical; with another number of threads that is what is named."""
-    first = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=2_048, record="episodes", seed=7)
-    stack.wait_final(first.run_id, within_s=180)
-    done = stack.cli("reproduce", first.run_id, "--json", timeout_s=180)
+    done = stack.cli("reproduce", trained.run_id, "--json", timeout_s=180)
     assert done.returncode == 0, done.stdout + done.stderr
     result = json.loads(done.stdout)
     assert result["verdict"] == "identical"
@@ -129,13 +105,26 @@ def test_a_training_on_the_cpu_is_reproduced(stack: StackUnderTest) -> None:
     assert result["checkpoints"]
     assert all(checkpoint["is_equal"] for checkpoint in result["checkpoints"])
     other = stack.submit(
-        "cleanrl", "ppo", "CartPole-v1", steps=2_048, record="episodes", seed=8, cpus=2
+        "cleanrl", "ppo", "CartPole-v1", steps=1_024, record="episodes", seed=8, cpus=2
     )
     stack.wait_final(other.run_id, within_s=180)
-    done = stack.cli("reproduce", first.run_id, "--with", other.run_id, timeout_s=180)
+    done = stack.cli("reproduce", trained.run_id, "--with", other.run_id, timeout_s=180)
     assert done.returncode in (7, 8)
     assert "not identical from episode " in done.stdout
     assert "surroundings.threads: 1; now 2" in done.stdout
+
+
+def test_an_actor_that_fails_is_left_out(stack: StackUnderTest, trained: RunView) -> None:
+    """A checkpoint that was altered after its training; the others are compared, and the exit code says it."""
+    damaged = stack.run_dir(trained.run_id) / "checkpoints/best.pt"
+    data = bytearray(damaged.read_bytes())
+    data[len(data) // 2] ^= 255
+    damaged.write_bytes(data)
+    words = (f"{trained.run_id}@best", trained.run_id, "random", "-n", "6", "--seed", "5")
+    done = stack.cli("compare", *words, "--again", timeout_s=240)
+    assert done.returncode == 1, done.stderr
+    assert "ppo best is left out" in done.stderr
+    assert "random" in done.stdout
 
 
 def test_ctrl_c_stops_the_evaluations(stack: StackUnderTest, trained: RunView) -> None:

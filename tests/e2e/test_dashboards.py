@@ -32,7 +32,7 @@ print(json.dumps([points, list(found.PluginTagToContent("hparams")), found.Tags(
 def without_files(stack: StackUnderTest) -> RunView:
     """A finished training that wrote no event files."""
     view = stack.submit(
-        "cleanrl", "ppo", "CartPole-v1", steps=2_048, parameters={"tensorboard": False}
+        "cleanrl", "ppo", "CartPole-v1", steps=1_024, parameters={"tensorboard": False}
     )
     view = stack.wait_final(view.run_id, within_s=180)
     assert view.state is RunState.SUCCEEDED, view.end

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 from audit import plain_values
-from stack_under_test import StackUnderTest, last_json
+from stack_under_test import StackUnderTest, last_json, link_environments
 
 from mosaic_contracts.manifest import PRIVATE_DIRS
 from mosaic_contracts.manifest_words import FileType
@@ -104,7 +104,6 @@ def test_export_is_the_whole_stream(
     assert count == trained.summary.events
 
 
-@pytest.mark.kill
 def submit_again(stack: StackUnderTest, trained: RunView) -> RunView:
     """A run of the same spec and seed, which is the same run: episodes, steps and losses, value by value."""
     spec = trained.spec
@@ -118,6 +117,7 @@ def assert_whole(stack: StackUnderTest, view: RunView) -> None:
     assert stack.processes_of(view.run_id) == []
 
 
+@pytest.mark.kill
 def test_a_real_run_survives_kills(stack: StackUnderTest, trained: RunView) -> None:
     """With every part on the way into the store killed, one after the other, the store has the unharmed run's values.
 
@@ -167,12 +167,13 @@ def test_stop_saves_a_checkpoint(stack: StackUnderTest) -> None:
 
 def test_demo_leaves_nothing_running(tmp_path: Path) -> None:
     """`demo --json` prints one object about a finished run and takes down the stack that it started."""
-    alone = StackUnderTest(tmp_path)
-    done = alone.cli("demo", "--steps", "4096", "--json", timeout_s=240)
+    venvs = link_environments(tmp_path / "venvs", "worker_cleanrl")
+    alone = StackUnderTest(tmp_path / "home", venvs)
+    done = alone.cli("demo", "--steps", "1024", "--json", timeout_s=240)
     assert done.returncode == 0, done.stderr
     said = last_json(done.stdout)
     assert said["state"] == "succeeded"
-    assert said["steps"] == 4096
+    assert said["steps"] == 1024
     assert isinstance(said["telemetry"], dict)
     assert (said["telemetry"]["gaps"], said["telemetry"]["dropped"]) == (0, 0)
     assert alone.leftovers() == []

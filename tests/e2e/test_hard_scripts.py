@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from stack_under_test import VENVS, StackUnderTest, until
+from stack_under_test import REPEAT, VENVS, StackUnderTest, until
 
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import EndCause, RunState, StopStep
@@ -58,10 +58,11 @@ for path in ("large.bin", os.path.join(os.environ["MOSAIC_RUN_DIR"], "large.bin"
         file.seek(-1, 2)
         file.write(b"x")
 """
-GIGABYTE = """
+MEGABYTES = 250 * REPEAT
+MUCH_OUTPUT = f"""
 import os
 line = b"x" * 999 + b"\\n"
-for _ in range(1000):
+for _ in range({MEGABYTES}):
     left = memoryview(line * 1000)
     while left:
         left = left[os.write(1, left):]
@@ -164,14 +165,16 @@ def test_a_large_file(scripts: HardScripts) -> None:
     assert view.state is RunState.SUCCEEDED
     listed = scripts.stack.cli("artifacts", run_id, "--all", "--json").stdout
     assert FIVE_GB in [entry["bytes"] for entry in json.loads(listed)["entries"]], listed
+    large = scripts.stack.run_dir(run_id) / "large.bin"
+    large.unlink()  # other tests read all files of the stack
 
 
-def test_a_gigabyte_of_output(scripts: HardScripts) -> None:
-    """A script that prints a gigabyte has all of it in its log, and its steps in the store."""
-    run_id = scripts.begin("gigabyte", LOOP + GIGABYTE)
+def test_much_output(scripts: HardScripts) -> None:
+    """A script that prints hundreds of megabytes has all of them in its log, and its steps in the store."""
+    run_id = scripts.begin("much", LOOP + MUCH_OUTPUT)
     view = scripts.end(run_id, 2 * STEPS)
     assert view.state is RunState.SUCCEEDED
     log = scripts.stack.run_dir(run_id) / "logs" / "worker.log"
-    assert log.stat().st_size >= 10**9
+    assert log.stat().st_size >= MEGABYTES * 10**6
     log.unlink()  # the other tests of this stack need the room
     assert scripts.stack.is_ready()

@@ -9,12 +9,20 @@ from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 
 
-def test_a_play_is_a_run_with_every_step(stack: StackUnderTest, trained: RunView) -> None:
-    """`play` without a checkpoint takes the newest; the play has its parent, its episodes, and each can be rebuilt."""
+@pytest.fixture(scope="module")
+def play(stack: StackUnderTest, trained: RunView) -> RunView:
+    """A finished play of two episodes."""
     done = stack.cli("play", trained.run_id, "--episodes", "2", "--json", timeout_s=180)
     assert done.returncode == 0, done.stderr
     with stack.client() as client:
-        play = client.run(json.loads(done.stdout)["run_id"])
+        return client.run(json.loads(done.stdout)["run_id"])
+
+
+def test_a_play_is_a_run_with_every_step(
+    stack: StackUnderTest, trained: RunView, play: RunView
+) -> None:
+    """`play` without a checkpoint takes the newest; the play has its parent, its episodes, and each can be rebuilt."""
+    with stack.client() as client:
         rows = list(client.each_episode(play.run_id))
     assert (play.spec.kind, play.spec.parent) == ("play", trained.run_id)
     assert [row.recorded_steps for row in rows] == [row.length for row in rows]
@@ -23,8 +31,12 @@ def test_a_play_is_a_run_with_every_step(stack: StackUnderTest, trained: RunView
     assert verified.returncode == 0, verified.stdout + verified.stderr
 
 
-def test_an_evaluation_prints_its_result(stack: StackUnderTest, trained: RunView) -> None:
-    """Mean, standard error and every return, of a checkpoint named by its step; the same seeds, the same returns."""
+def test_an_evaluation_is_printed_and_listed(stack: StackUnderTest, trained: RunView) -> None:
+    """Mean, standard error and every return, of a checkpoint named by its step; the same seeds, the same returns.
+
+    The list of checkpoints has the evaluation with exactly this file, facts of the training, its best policy by name,
+    and hashes as recorded.
+    """
     with stack.client() as client:
         rows = [row for row in client.artifacts(trained.run_id) if row.reason == "periodic"]
     words = ("evaluate", trained.run_id, str(rows[-1].step), "-n", "3", "--seed", "5")
@@ -37,6 +49,21 @@ def test_an_evaluation_prints_its_result(stack: StackUnderTest, trained: RunView
     again = stack.cli(*words, timeout_s=180)
     assert f"seed 5: {result['returns'][0]:,.0f}" in again.stdout
     assert "±" in again.stdout
+    listed = stack.cli("checkpoints", "--run", trained.run_id, "--sort", "return", "--json")
+    assert listed.returncode == 0, listed.stderr
+    found = json.loads(listed.stdout)
+    evaluated = next(row for row in found if row["path"] == rows[-1].path)
+    assert evaluated["evaluation"]["mean"] == result["mean"]
+    best, newest = (
+        next(row for row in found if row["reason"] == reason) for reason in ("best", "final")
+    )
+    assert found[0] == best
+    assert best["mean_return_20"] == max(row["mean_return_20"] for row in found)
+    assert (best["state"], best["normalizer"]) == ("present", False)
+    assert best["spaces"]["action"] == {"kind": "discrete", "n": 2}
+    assert len(newest["worker_lock"]) == 64
+    verified = stack.cli("checkpoints", "verify", trained.run_id)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
 
 
 def test_what_does_not_fit_is_refused_at_submit(stack: StackUnderTest, trained: RunView) -> None:
@@ -95,43 +122,22 @@ def test_a_person_acts_in_the_play_of_a_policy(stack: StackUnderTest, trained: R
         client.stop(replay.run_id)
 
 
-def test_the_policy_of_a_run_goes_on_from_a_step(stack: StackUnderTest, trained: RunView) -> None:
+def test_the_policy_of_a_run_goes_on_from_a_step(stack: StackUnderTest, play: RunView) -> None:
     """`fork --with policy` plays the rest of a recorded episode as it was; the branch says where it began."""
-    done = stack.cli("play", trained.run_id, "-n", "1", "--json", timeout_s=180)
-    parent = json.loads(done.stdout)["run_id"]
+    parent = play.run_id
     words = ("fork", parent, "--episode", "0", "--step", "4", "--with", "policy", "--json")
     done = stack.cli(*words, timeout_s=180)
     assert done.returncode == 0, done.stderr
     made = json.loads(done.stdout)["run_id"]
     with stack.client() as client:
         first, second = (
-            [(e["action"], e["hash"]) for e in client.each_event(run, types=["step"])]
+            [
+                (e["action"], e["hash"])
+                for e in client.each_event(run, types=["step"])
+                if e["episode"] == 0
+            ]
             for run in (parent, made)
         )
         assert first == second
         assert client.run(made).spec.parent == parent
     assert f"step 4, episode 0 of {parent}" in stack.cli("show", made).stdout
-
-
-def test_the_checkpoints_of_all_runs_are_listed(stack: StackUnderTest, trained: RunView) -> None:
-    """Facts of the training, its best policy by name, an evaluation of exactly this file, and hashes as recorded."""
-    done = stack.cli("evaluate", trained.run_id, "best", "-n", "2", "--json", timeout_s=180)
-    assert done.returncode == 0, done.stderr
-    mean = json.loads(done.stdout)["mean"]
-    listed = stack.cli("checkpoints", "--run", trained.run_id, "--sort", "return", "--json")
-    assert listed.returncode == 0, listed.stderr
-    rows = json.loads(listed.stdout)
-    best, newest = (
-        next(row for row in rows if row["reason"] == reason) for reason in ("best", "final")
-    )
-    assert rows[0] == best
-    assert best["mean_return_20"] == max(row["mean_return_20"] for row in rows)
-    assert (best["evaluation"]["mean"], best["state"], best["normalizer"]) == (
-        mean,
-        "present",
-        False,
-    )
-    assert best["spaces"]["action"] == {"kind": "discrete", "n": 2}
-    assert len(newest["worker_lock"]) == 64
-    verified = stack.cli("checkpoints", "verify", trained.run_id)
-    assert verified.returncode == 0, verified.stdout + verified.stderr

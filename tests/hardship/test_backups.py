@@ -106,11 +106,17 @@ def stop(stack: StackUnderTest, run_id: str) -> None:
 
 
 def test_a_restored_run_has_ended_and_says_how(stack: StackUnderTest, tmp_path: Path) -> None:
-    """Every event up to the backup is there once, its checkpoint resumes, and the run that was copied goes on."""
+    """Every event up to the backup is there once, its checkpoint resumes, and the run that was copied goes on.
+
+    A run that had ended before is what it was: state, end, summary and files.
+    """
+    ended = begin(stack).run_id
+    stop(stack, ended)
     run_id, saving = begin(stack).run_id, begin(stack, save_every=2_000).run_id
     before = stored_seq(stack, run_id)
     backup = back_up(stack, tmp_path)
     with restored(stack, backup, tmp_path / "home") as other:
+        check_equal(stack, other, ended)
         view = other.wait_final(run_id)
         assert view.end is not None
         assert (view.state, view.end.cause) == (RunState.INTERRUPTED, EndCause.INTERRUPTED)
@@ -125,6 +131,14 @@ def test_a_restored_run_has_ended_and_says_how(stack: StackUnderTest, tmp_path: 
     assert stack.run(run_id).state is RunState.RUNNING, "the restored stack ended another one's run"
     stop(stack, run_id)
     stop(stack, saving)
+
+
+def check_equal(stack: StackUnderTest, other: StackUnderTest, run_id: str) -> None:
+    """Compare an ended run in both stacks."""
+    mine, theirs = stack.run(run_id), other.run(run_id)
+    assert (theirs.state, theirs.end, theirs.summary) == (mine.state, mine.end, mine.summary)
+    with stack.client() as here, other.client() as there:
+        assert there.manifest(run_id).entries == here.manifest(run_id).entries
 
 
 def test_what_the_recorder_has_not_stored_arrives(stack: StackUnderTest, tmp_path: Path) -> None:
@@ -159,18 +173,6 @@ def test_a_run_that_goes_on_by_itself_does_so_here(stack: StackUnderTest, tmp_pa
         assert other.run(run_id).resumptions[0].checkpoint is not None
         stop(other, run_id)
     stop(stack, run_id)
-
-
-def test_an_ended_run_is_what_it_was(stack: StackUnderTest, tmp_path: Path) -> None:
-    """State, end, summary and files."""
-    run_id = begin(stack).run_id
-    stop(stack, run_id)
-    backup = back_up(stack, tmp_path)
-    with restored(stack, backup, tmp_path / "home") as other:
-        mine, theirs = stack.run(run_id), other.run(run_id)
-        assert (theirs.state, theirs.end, theirs.summary) == (mine.state, mine.end, mine.summary)
-        with stack.client() as here, other.client() as there:
-            assert there.manifest(run_id).entries == here.manifest(run_id).entries
 
 
 def test_what_a_backup_lists_is_in_it_while_files_are_removed(

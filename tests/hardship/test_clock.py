@@ -15,7 +15,7 @@ from stack_under_test import StackUnderTest
 from mosaic_contracts.states import RunState
 
 HOUR_S = 3600
-EVENTS = 40_000
+EVENTS = 20_000
 MANIFEST = """
 id = "stepped"
 title = "Synthetic events under a clock that goes back"
@@ -60,7 +60,7 @@ def test_a_clock_set_back_changes_no_order(stack: StackUnderTest) -> None:
     """With its clock going back by hours, a run's events keep their order and number, and their times never go back."""
     stepped = add_worker(stack, "stepped", HOURS_BACK)
     view = stack.submit(
-        stepped, "synthetic", "Synthetic-v0", steps=EVENTS, parameters={"rate": 20_000}
+        stepped, "synthetic", "Synthetic-v0", steps=EVENTS, parameters={"rate": 10_000}
     )
     view = stack.wait_final(view.run_id)
     assert view.state is RunState.SUCCEEDED, view.end

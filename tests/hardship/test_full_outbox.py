@@ -11,7 +11,7 @@ from mosaic_contracts.states import EndCause, RunState
 pytestmark = pytest.mark.kill
 
 QUOTA = 16 * 2**20
-EVENTS = 120_000
+EVENTS = 90_000
 PAD = 256
 """Bytes of an observation. So many events with such observations are more than the outbox holds."""
 NOTE = "waiting for the outbox"

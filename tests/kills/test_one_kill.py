@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 from audit import audit_synthetic, keep_outbox, outbox_end
-from stack_under_test import StackUnderTest, until
+from stack_under_test import REPEAT, StackUnderTest, until
 
 from mosaic_contracts import launch
 from mosaic_contracts.runs import RunView
@@ -16,7 +16,7 @@ from mosaic_contracts.states import EndCause, RunState
 
 pytestmark = pytest.mark.kill
 
-RATE = 6_000
+RATE = 3_000
 SECONDS = 5.0
 PARTS_OF_RUN = ("worker", "shipper", "runner")
 SERVICES = ("recorder", "gateway", "scheduler", "broker")
@@ -32,7 +32,7 @@ def start(stack: StackUnderTest, rate: float = RATE, seconds: float = SECONDS) -
         steps=100_000_000,
         parameters={"rate": rate, "seconds": seconds},
     )
-    stack.wait_stored(view.run_id, 5_000)
+    stack.wait_stored(view.run_id, 2_500)
     return view
 
 
@@ -116,7 +116,7 @@ def test_killing_one_part_loses_nothing(
     judge(stack, run_id, {target}, written, measured)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4 * REPEAT))
 def test_killing_two_parts_loses_nothing(
     stack: StackUnderTest, tmp_path: Path, measured: Callable[[str], None], seed: int
 ) -> None:
