@@ -35,11 +35,18 @@ def elsewhere() -> Iterator[StackUnderTest]:
 def trained(stack: StackUnderTest) -> RunView:
     """A finished training with steps, checkpoints, metrics and a tag."""
     view = stack.submit(
-        "cleanrl", "ppo", "CartPole-v1", steps=3_072, record="replay", seed=3, tags=["kept"]
+        "cleanrl", "ppo", "CartPole-v1", steps=2_048, record="replay", seed=3, tags=["kept"]
     )
     view = stack.wait_final(view.run_id, within_s=240)
     assert view.state is RunState.SUCCEEDED, view.end
     return view
+
+
+@pytest.fixture(scope="module")
+def removed(stack: StackUnderTest) -> RunView:
+    """Another finished training, whose files and steps tests remove; the first one brings them back."""
+    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=2_048, record="replay", seed=4)
+    return stack.wait_final(view.run_id, within_s=240)
 
 
 @pytest.fixture(scope="module")
@@ -128,11 +135,10 @@ def left_of_imports(stack: StackUnderTest) -> list[Path]:
 
 
 def test_an_archived_run_stays_in_the_list_and_comes_back(
-    stack: StackUnderTest, tmp_path: Path
+    stack: StackUnderTest, removed: RunView, tmp_path: Path
 ) -> None:
     """With --remove its files and steps go; episodes, curves and log stay; the import brings back everything."""
-    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=3_072, record="replay", seed=4)
-    view = stack.wait_final(view.run_id, within_s=240)
+    view = removed
     there = events(stack, view.run_id)
     target = tmp_path / "run.mosaic.zip"
     done = stack.cli("archive", view.run_id, "-o", str(target), "--remove", "--json", timeout_s=180)
@@ -169,11 +175,10 @@ def test_an_archived_run_stays_in_the_list_and_comes_back(
 
 
 def test_a_thinned_run_shows_the_same_on_another_stack(
-    stack: StackUnderTest, elsewhere: StackUnderTest, tmp_path: Path
+    stack: StackUnderTest, elsewhere: StackUnderTest, removed: RunView, tmp_path: Path
 ) -> None:
     """Steps that were removed on purpose are thinned steps there too, and no gaps; by run and by episode."""
-    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=3_072, record="replay", seed=5)
-    view = stack.wait_final(view.run_id, within_s=240)
+    view = removed
     whole, thinned = tmp_path / "whole.mosaic.zip", tmp_path / "thinned.mosaic.zip"
     for target, more in ((whole, ["--remove"]), (thinned, [])):
         done = stack.cli("archive", view.run_id, "-o", str(target), *more, timeout_s=180)
