@@ -21,6 +21,7 @@ OF_RUN: list[Callable[[str], str]] = [
     subjects.control,
     subjects.live_all,
     lambda run_id: subjects.live(run_id, "frames"),
+    lambda run_id: subjects.node(run_id, "exit"),
 ]
 BAD_IDS = [
     "",

@@ -113,7 +113,9 @@ class SmallRecorder:
 
     async def open(self) -> None:
         """Make the stream and listen. What it has it keeps over `close` and `open`, as a store does."""
-        self._bus = Bus(self._broker.url, "recorder", self._broker.creds("recorder"))
+        self._bus = Bus(
+            self._broker.url, "recorder", self._broker.creds("recorder"), self._broker.ca
+        )
         await self._bus.start()
         await asyncio.wait_for(self._bus.connected.wait(), DEADLINE_S)
         js = self._bus.jetstream()

@@ -4,10 +4,12 @@ The client speaks TLS before it reads a byte of the server. A server that answer
 two, can therefore not talk it out of TLS.
 """
 
+import logging
 import ssl
 from typing import Any
 
 SCHEME = "tls://"
+_NOISE = "returning true from eof_received()"
 
 
 def tls_options(url: str, ca_pem: str | None) -> dict[str, Any]:
@@ -22,7 +24,14 @@ def tls_options(url: str, ca_pem: str | None) -> dict[str, Any]:
     """
     if not url.startswith(SCHEME):
         return {}
+    # The same filter is added once, however often this is called.
+    logging.getLogger("asyncio").addFilter(_is_of_use)
     return {"tls": client_context(ca_pem), "tls_handshake_first": True}
+
+
+def _is_of_use(record: logging.LogRecord) -> bool:
+    """Leave out what asyncio says of each connection that nats-py upgraded to TLS and the server closed."""
+    return _NOISE not in str(record.msg)
 
 
 def client_context(ca_pem: str | None) -> ssl.SSLContext:

@@ -99,6 +99,12 @@ class Launch(PeerModel):
     when_outbox_full: str = "wait"
     image: str | None = None
     """Digest of the image that the attempt runs in; None: it runs in no container."""
+    shares_folder: bool = True
+    """Whether the scheduler sees this folder. False: the run asks for its start, and sends its files and its end."""
+    begin_s: float = 120.0
+    """Seconds that a runner waits for the scheduler to grant the start."""
+    orphan_s: float | None = None
+    """Seconds without the broker after which the run stops itself; None: never."""
     doors: list[Door] = Field(default_factory=list)
     """Ports that the shipper opens when the run has no network to reach broker and XMPP server."""
 

@@ -9,6 +9,7 @@ EVENTS_CONSUMER = "recorder"
 EVENTS_ALL = f"{_ROOT}.events.*"
 HEARTBEAT_ALL = f"{_ROOT}.heartbeat.*"
 COMMITTED_ALL = f"{_ROOT}.committed.*"
+NODE_ALL = f"{_ROOT}.node.*.*"
 RUN_CHANGED = f"{_ROOT}.runs.changed"
 
 
@@ -30,6 +31,21 @@ def heartbeat(run_id: str) -> str:
 def control(run_id: str) -> str:
     """Request/reply: stop, pause, watch, act; answered by the run's shipper."""
     return f"{_ROOT}.control.{parse_run_id(run_id)}"
+
+
+def node(run_id: str, verb: str) -> str:
+    """Request/reply: a run on another machine asks the scheduler, see `mosaic_contracts.nodes`."""
+    return f"{_ROOT}.node.{parse_run_id(run_id)}.{verb}"
+
+
+def node_verb(subject: str) -> tuple[str, str]:
+    """Run and verb of a subject that `node` made, as the broker let somebody publish on it.
+
+    Raises:
+        ValueError: it is no such subject.
+    """
+    run_id, _, verb = subject.removeprefix(f"{_ROOT}.node.").partition(".")
+    return parse_run_id(run_id), verb
 
 
 def live(run_id: str, channel: str) -> str:

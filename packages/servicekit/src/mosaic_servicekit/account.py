@@ -51,10 +51,10 @@ class Accounts:
         """Write what the broker reads at its start. Return the account's JWT."""
         return self.revoke([])
 
-    def revoke(self, users: Iterable[str]) -> str:
+    def revoke(self, users: Iterable[str], kept_s: int = _KEPT_S) -> str:
         """Revoke every JWT of these users (public keys) for good, and write it down. Return the account's JWT.
 
-        Entries that nothing can need any more are dropped.
+        Entries that nothing can need any more are dropped. `kept_s`: how long the new ones are needed.
 
         Raises:
             OSError: it cannot be written.
@@ -63,7 +63,7 @@ class Accounts:
             now = int(self._now())
             # All that was issued before that moment, which is also when nothing of it is valid any more; later than
             # now, for the clock may have been set back since the minting.
-            until = now + _KEPT_S
+            until = now + kept_s
             revoked = {user: at for user, at in self._revoked().items() if at > now}
             revoked |= dict.fromkeys(users, until)
             write_secret(self._home / REVOKED_FILE, json.dumps(revoked))

@@ -19,6 +19,9 @@ from mosaic_servicekit.errors import CredentialsInvalid
 RUN_LIFETIME_S = 3600.0
 RENEW_AFTER_S = 1200.0
 """A third of the lifetime: two renewals may fail before a run loses its connection."""
+NODE_LIFETIME_S = 7 * 86_400.0
+"""Of a run whose folder is on another machine: it may wait in an engine's queue for days, and nobody there can give it
+others once they have expired. Its user is revoked at its end all the same."""
 SIGNER_FILE = f"{BROKER_SECRETS}/run_signer.json"
 USER_INFO = "$SYS.REQ.USER.INFO"
 """The broker answers with its own time and what the asking user may do."""
@@ -36,6 +39,7 @@ def run_template() -> dict[str, Any]:
         subjects.heartbeat(_ANY),
         subjects.live_all(_ANY),
         subjects.service("recorder", "committed"),
+        subjects.node(_ANY, "*"),
     ]
     subscribe = [
         subjects.control(_ANY),
@@ -91,12 +95,16 @@ class RunSigner:
         Raises:
             ValueError: not a run id. A user named `*` could publish for every run.
         """
+        write_secret(path, self.creds(run_id, lifetime_s))
+
+    def creds(self, run_id: str, lifetime_s: float = RUN_LIFETIME_S) -> str:
+        """The content of such a file. Raises ValueError as `write_creds`."""
         name = parse_run_id(run_id)
         seed = self._run_seed(name)
         token = jwt.user_jwt(
             self._seed, self._account, jwt.public_key(seed), name, lifetime_s=lifetime_s
         )
-        write_secret(path, jwt.creds_text(token, seed))
+        return jwt.creds_text(token, seed)
 
     def public_key(self, run_id: str) -> str:
         """The one user that all credentials of a run are for: what is revoked at its end."""
@@ -132,6 +140,7 @@ def _scheduler() -> tuple[list[str], list[str]]:
         subjects.service_all("scheduler"),
         subjects.HEARTBEAT_ALL,
         subjects.COMMITTED_ALL,
+        subjects.NODE_ALL,
     ]
     return publish, subscribe
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import nats.errors
 
 from mosaic_servicekit.account import REVOKER, Accounts, load_keys, update_subject
-from mosaic_servicekit.credentials import RunSigner, creds_path
+from mosaic_servicekit.credentials import RUN_LIFETIME_S, RunSigner, creds_path
 from mosaic_servicekit.creds_file import CredsFile
 from mosaic_servicekit.errors import CertificateUnusable, RevocationFailed
 from mosaic_servicekit.visit import visit
@@ -19,13 +19,21 @@ TIMEOUT_S = 2
 class RunRevoker:
     """Revokes runs' credentials. Its connection lives for one revocation: they are rare, and one less to keep."""
 
-    def __init__(self, home: Path, url: str, signer: RunSigner, ca: Path | None = None) -> None:
-        """`ca`: as `Bus` has it."""
+    def __init__(
+        self,
+        home: Path,
+        url: str,
+        signer: RunSigner,
+        ca: Path | None = None,
+        lifetime_s: float = RUN_LIFETIME_S,
+    ) -> None:
+        """`ca`: as `Bus` has it. `lifetime_s`: of the credentials that runs are given."""
         self._accounts = Accounts(home, load_keys(home))
         self._creds = CredsFile(creds_path(home, REVOKER))
         self._url = url
         self._signer = signer
         self._ca = ca
+        self._kept_s = int(lifetime_s) + 60
 
     async def revoke(self, run_ids: Sequence[str]) -> None:
         """Make the credentials of these runs useless; open connections are closed. May be done again.
@@ -35,7 +43,7 @@ class RunRevoker:
             RevocationFailed: a broker that starts knows of it; the one that runs, if any, does not.
         """
         users = [self._signer.public_key(run_id) for run_id in run_ids]
-        account_jwt = await asyncio.to_thread(self._accounts.revoke, users)
+        account_jwt = await asyncio.to_thread(self._accounts.revoke, users, self._kept_s)
         try:
             await self._tell(account_jwt)
         except (

@@ -64,6 +64,19 @@ class BrokerNotTrusted(RuntimeError):
     """The broker's certificate is not signed by the authority that the run was given, or it speaks no TLS."""
 
 
+class NodeRefused(RuntimeError):
+    """The scheduler refuses a request of a run on another machine, and would again."""
+
+    def __init__(self, words: str, *, is_over: bool) -> None:
+        super().__init__(words)
+        self.is_over = is_over
+        """Whether the attempt has ended, or is another runner's."""
+
+
+class NodeUnanswered(RuntimeError):
+    """The scheduler does not answer a run on another machine now; the request is made again."""
+
+
 class TrainerUnreachable(RuntimeError):
     """No process listens on the trainer's control socket."""
 

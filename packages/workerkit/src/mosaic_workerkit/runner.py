@@ -619,6 +619,24 @@ def _ran_before(run_dir: Path, attempt: int) -> bool:
     return False
 
 
+def _begin(run_dir: Path) -> int:
+    """Have the scheduler grant the attempt, and fetch what the run begins with; 0, or the exit code of a refusal."""
+    argv = [sys.executable, "-I", "-u", "-X", "utf8", "-m", f"{_SHIPPER}.begin"]
+    child = subprocess.Popen(
+        [*argv, "--run-dir", str(run_dir)],
+        stdin=subprocess.DEVNULL,
+        # Runs between fork and exec of a process with one thread: Python code is safe here.
+        preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, ()) and None,
+    )
+    while (code := child.poll()) is None:
+        found = signal.sigtimedwait(_WATCHED, 1.0)
+        if found is not None and found.si_signo in _STOP_SIGNALS:
+            child.kill()
+            child.wait()
+            return EXIT_LOCKED
+    return code if code >= 0 else EXIT_LOCKED
+
+
 def main() -> int:
     """Run as a program."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -640,6 +658,11 @@ def main() -> int:
         _say("runner.refused", error=f"attempt {launch['attempt']} was started before")
         return EXIT_ALREADY_RAN
     (run_dir / "logs").mkdir(mode=0o700, exist_ok=True)
+    if not launch.get("shares_folder", True):
+        code = _begin(run_dir)
+        if code:
+            _say("runner.refused", error=f"the attempt may not begin here (exit code {code})")
+            return code
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     return Runner(run_dir, launch, lock_fd).run()
 

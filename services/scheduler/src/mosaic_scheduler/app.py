@@ -60,6 +60,7 @@ from mosaic_scheduler.imports.verb import RunImports
 from mosaic_scheduler.machine.reported_usage import ReportedUsage
 from mosaic_scheduler.machine.sampler import MachineSampler
 from mosaic_scheduler.machine.watch import MachineWatch
+from mosaic_scheduler.nodes.requests import NodeRequests
 from mosaic_scheduler.queue.duration import PastDurations
 from mosaic_scheduler.reconcile.dispatch import Dispatcher
 from mosaic_scheduler.reconcile.file_reporter import FileReporter
@@ -87,7 +88,7 @@ from mosaic_scheduler.xmpp.accounts import RunAccounts
 from mosaic_scheduler.xmpp.ledger import AccountLedger
 from mosaic_servicekit.broker_clock import BrokerClock
 from mosaic_servicekit.bus import Bus
-from mosaic_servicekit.credentials import RUN_LIFETIME_S, RunSigner
+from mosaic_servicekit.credentials import NODE_LIFETIME_S, RUN_LIFETIME_S, RunSigner
 from mosaic_servicekit.lifecycle import Service
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.revocation import RunRevoker
@@ -134,14 +135,20 @@ class SchedulerApp:
             leases, executor, self._gpu_watch, owners.owner, settings.gpu_share_limit
         )
         credentials = CredentialRenewal(signer, executor.folder, self._broker_clock)
+        lifetime_s = RUN_LIFETIME_S if executor.bounds.shares_folder else NODE_LIFETIME_S
         self._revocation = CredentialRevocation(
-            None if signer is None else RunRevoker(home, settings.url, signer, settings.broker_ca),
-            partial(store.shipped_within, RUN_LIFETIME_S),
+            None
+            if signer is None
+            else RunRevoker(home, settings.url, signer, settings.broker_ca, lifetime_s),
+            partial(store.shipped_within, lifetime_s),
         )
 
         announcer = RunAnnouncer(bus, views, events_due)
         self._publisher = EventPublisher(database, bus, announcer.announce, events_due)
         archived = ArchivedEvents(bus)
+        self._nodes = NodeRequests(
+            bus, store, executor, signer, settings.disk_reserve_bytes, reconcile
+        )
         self._listener = RunListener(bus, heartbeats, self._publisher, reconcile)
         self._progress = ProgressAnnouncer(store, views, announcer, credentials, heartbeats)
         self._drain = TelemetryDrain(
@@ -165,6 +172,7 @@ class SchedulerApp:
             launches=LaunchBuilder(
                 *(settings, registry, probe, leases, vault, self._accounts, signer),
                 engine_gives_devices=executor.bounds.queues,
+                credentials_s=lifetime_s,
             ),
             records=ReplayRecords(
                 episodes,
@@ -322,6 +330,7 @@ class SchedulerApp:
         await self._volumes.look()
         await self._bus.start()
         await self._listener.subscribe()
+        await self._nodes.subscribe()
         await self._bus.serve("scheduler", self._verbs)
         loops = {
             "reconciler": self._reconciler.run,

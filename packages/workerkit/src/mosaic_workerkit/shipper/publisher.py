@@ -2,20 +2,19 @@
 
 import asyncio
 import os
+import signal
 import time
 from collections.abc import Awaitable, Callable
 
 import nats.errors
-import nkeys  # type: ignore[import-untyped]  # ships no types
-from nats.aio.client import Client, RawCredentials
+from nats.aio.client import Client
 
 from mosaic_base.backoff import Backoff
-from mosaic_base.broker_tls import distrust_of, tls_options
-from mosaic_contracts import subjects
-from mosaic_contracts.launch import CREDS_FILE, UNTRUSTED
 from mosaic_workerkit.errors import BrokerNotTrusted, CredentialsRefused, OutboxCorrupted
+from mosaic_workerkit.shipper.connection import close, connect, raise_refusal, read_credentials
 from mosaic_workerkit.shipper.delivery import DeliveryState
 from mosaic_workerkit.shipper.log import log_event
+from mosaic_workerkit.shipper.node_work import ORPHANED, NodeWork
 from mosaic_workerkit.shipper.refusal import RefusalFile, refusal_of
 from mosaic_workerkit.shipper.session import PublishRefused, PublishSession
 
@@ -27,7 +26,6 @@ _REFUSED_WAIT_S = (0.25, 1.0, 2.0, 5.0)
 _LOOK_S = 0.25
 """How often a shipper whose credentials are refused looks for new ones."""
 _CONNECT_S = 5.0
-_CLOSE_S = 1.0
 _ENV_RUNNER_PID = "MOSAIC_RUNNER_PID"
 """Set by the runner; without it the parent of this process counts."""
 
@@ -43,6 +41,10 @@ class OutboxPublisher:
         self._refusal = RefusalFile(delivery.run_dir, delivery.launch.attempt)
         self._refusals = 0
         """In a row."""
+        self._node = NodeWork(delivery)
+        self._reached_at = time.monotonic()
+        """When the broker was reached last."""
+        self._is_orphan = False
         self._accepted_at: float | None = None
         """When the broker took the credentials of this connection (monotonic)."""
 
@@ -63,8 +65,13 @@ class OutboxPublisher:
         backoff = Backoff(_FIRST_WAIT_S, _LONGEST_WAIT_S)
         while True:
             self._accepted_at = None
+            self._look_for_orphan()
             try:
-                if self._delivery.is_draining and self._delivery.is_all_committed():
+                if (
+                    self._delivery.is_draining
+                    and self._delivery.is_all_committed()
+                    and self._node.is_finished
+                ):
                     self._delivery.mark.move(self._delivery.mark.seq, is_all=True)
                     return True
                 await self._with_connection()
@@ -95,12 +102,23 @@ class OutboxPublisher:
                 self._delivery.wake.clear()
                 await self._delivery.pause(backoff.next_s())
 
+    def _look_for_orphan(self) -> None:
+        """Ask the runner to stop, once, when nobody has been reached for too long: nobody may know of this run."""
+        orphan_s, away_s = self._delivery.launch.orphan_s, time.monotonic() - self._reached_at
+        if orphan_s is None or away_s < orphan_s or self._is_orphan or self._delivery.is_draining:
+            return
+        self._is_orphan = True
+        self._node.notes.append(ORPHANED.format(hours=away_s / 3600))
+        log_event("run.orphaned", away_s=away_s)
+        os.kill(int(os.environ.get(_ENV_RUNNER_PID, os.getppid())), signal.SIGTERM)
+
     def _was_up_for(self, seconds: float) -> bool:
         return self._accepted_at is not None and time.monotonic() - self._accepted_at > seconds
 
     def _on_accepted(self) -> None:
         """The broker takes our credentials, and lets us listen."""
         log_event("broker.connected", **self._delivery.marks())
+        self._is_orphan = False
         self._accepted_at = time.monotonic()
         self._refusals = 0
         self._refusal.remove()
@@ -133,12 +151,16 @@ class OutboxPublisher:
         connection = await self._connect(on_closed, on_error)
         connected.set()
         try:
-            await PublishSession(self._delivery, connection, closed, self._on_accepted).run()
+            await PublishSession(
+                self._delivery, connection, closed, self._on_accepted, self._node
+            ).run()
         except (nats.errors.Error, PublishRefused) as error:
-            _raise_refusal(connection.last_error, error)
+            raise_refusal(connection.last_error, error)
             raise
         finally:
-            await _close(connection)
+            if self._accepted_at is not None:
+                self._reached_at = time.monotonic()
+            await close(connection)
 
     async def _connect(
         self,
@@ -147,44 +169,10 @@ class OutboxPublisher:
     ) -> Client:
         text = self._credentials = self._read_credentials()
         self._had_credentials |= text is not None
-        client, launch = Client(), self._delivery.launch
-        try:
-            await asyncio.wait_for(
-                client.connect(
-                    launch.broker_url,
-                    name=f"shipper-{launch.run_id}",
-                    inbox_prefix=subjects.inbox_prefix(launch.run_id),
-                    user_credentials=None if text is None else _checked(text),
-                    allow_reconnect=False,
-                    max_reconnect_attempts=1,
-                    reconnect_time_wait=0,
-                    connect_timeout=2,
-                    ping_interval=5,
-                    max_outstanding_pings=2,
-                    closed_cb=on_closed,
-                    error_cb=on_error,
-                    **tls_options(launch.broker_url, launch.broker_ca or None),
-                ),
-                _CONNECT_S,
-            )
-        except (OSError, nats.errors.Error, asyncio.TimeoutError) as error:
-            await _close(client)  # nats-py 2.16 leaves the socket of one that is refused open
-            _raise_refusal(error, error)
-            distrust = distrust_of(error)
-            if distrust is not None:
-                raise BrokerNotTrusted(f"{UNTRUSTED}{distrust}") from error
-            raise
-        except (nkeys.NkeysError, ValueError) as error:
-            await _close(client)
-            raise CredentialsRefused(f"{CREDS_FILE} is damaged: {error!r}") from error
-        return client
+        return await connect(self._delivery.launch, text, "shipper", on_closed, on_error)
 
     def _read_credentials(self) -> str | None:
-        """The run's credentials as they are now; None when the placement gave none (a broker without accounts)."""
-        try:
-            return (self._delivery.run_dir / CREDS_FILE).read_text(errors="replace")
-        except FileNotFoundError:
-            return None
+        return read_credentials(self._delivery.run_dir)
 
     async def _watch_parent(self) -> None:
         """A runner that was killed has taken the worker along: what is left here is a drain."""
@@ -192,14 +180,6 @@ class OutboxPublisher:
         await _ended(parent)
         log_event("runner.gone")
         self._delivery.begin_drain()
-
-
-async def _close(client: Client) -> None:
-    """Close a client. After a failed TLS handshake nats-py 2.16 would wait for ever for an end that has come."""
-    try:
-        await asyncio.wait_for(client.close(), _CLOSE_S)
-    except (OSError, nats.errors.Error, asyncio.TimeoutError) as error:
-        log_event("broker.error", error=f"while closing: {type(error).__name__}: {error}")
 
 
 async def _ended(parent: int) -> None:
@@ -218,16 +198,3 @@ async def _ended(parent: int) -> None:
     finally:
         loop.remove_reader(fd)
         os.close(fd)
-
-
-def _checked(text: str) -> RawCredentials:
-    # nats-py looks for these lines without end in a file that lacks them.
-    if "BEGIN NATS USER JWT" not in text or "BEGIN USER NKEY SEED" not in text:
-        raise CredentialsRefused(f"{CREDS_FILE} is no creds file")
-    return RawCredentials(text)
-
-
-def _raise_refusal(said: Exception | None, error: Exception) -> None:
-    refused = refusal_of(said)
-    if refused is not None:
-        raise CredentialsRefused(refused) from error

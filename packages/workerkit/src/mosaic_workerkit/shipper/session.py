@@ -33,6 +33,8 @@ from mosaic_workerkit.shipper.command import answer
 from mosaic_workerkit.shipper.delivery import DeliveryState, wait_for_event
 from mosaic_workerkit.shipper.heartbeat import heartbeat
 from mosaic_workerkit.shipper.log import log_event
+from mosaic_workerkit.shipper.node_client import NodeClient
+from mosaic_workerkit.shipper.node_work import NodeWork
 
 TICK_S = 0.1
 WATCHED_TICK_S = 0.02
@@ -85,10 +87,13 @@ class PublishSession:
         connection: Client,
         closed: asyncio.Event,
         on_accepted: Callable[[], None],
+        node: NodeWork,
     ) -> None:
         """`on_accepted`: called once the broker takes our credentials and lets us listen."""
         self._delivery = delivery
         self._on_accepted = on_accepted
+        self._node = node
+        self._node_client = NodeClient(connection, delivery.launch)
         self._connection = connection
         self._closed = closed
         self._run_id = delivery.launch.run_id
@@ -132,6 +137,8 @@ class PublishSession:
             asyncio.create_task(self._look_after()),
             asyncio.create_task(self._closed.wait()),
         }
+        if not self._delivery.launch.shares_folder:
+            tasks.add(asyncio.create_task(self._node.run(self._node_client)))
         self._delivery.frames.publish_with(self._publish_frame)
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -176,6 +183,7 @@ class PublishSession:
                 if region.is_full:
                     continue
             elif self._has_ended():
+                await self._node.finish(self._node_client)
                 return
             await self._tick(region.n if region is not None else 0)
 

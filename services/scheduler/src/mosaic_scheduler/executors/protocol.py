@@ -81,6 +81,8 @@ class LaunchSpec:
     """Writes the run's broker credentials; None on a broker without authentication."""
     broker_ca: str = ""
     """Certificate (PEM) of the authority that the run trusts of a broker with TLS; empty: those of its system."""
+    shares_folder: bool = True
+    """Whether the run's processes work in the folder that this scheduler sees."""
     secrets: Mapping[str, SecretStr] = field(default_factory=dict)
     """By name: each becomes a file that only the run's processes can read."""
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -3,18 +3,20 @@
 import errno
 import json
 import os
+import secrets
 import shutil
 from pathlib import Path
 from typing import BinaryIO
 
 from pydantic import ValidationError
 
-from mosaic_base.atomic import replace_file
+from mosaic_base.atomic import replace_file, sync_folder
 from mosaic_base.locks import is_locked
 from mosaic_contracts import launch
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo, ShipperState
+from mosaic_contracts.nodes import BEGUN_FILE, Begun
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_contracts.wire import SOURCE_WORKER
 from mosaic_scheduler.errors import LaunchFailed
@@ -34,6 +36,10 @@ RUNNER_MODULE = "mosaic_workerkit.runner"
 SHIPPER_MODULE = "mosaic_workerkit.shipper"
 DRAIN_S = 30.0
 """For the shipper after the worker's end; what is left by then is shipped later."""
+NODE_DRAIN_S = 600.0
+"""The same where the folder is on another machine: what is not shipped by then may be gone with it."""
+ORPHAN_S = 3600.0
+"""A run on another machine that has not reached the broker for so long stops itself."""
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _NO_FILE = (FileNotFoundError, NotADirectoryError)
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
@@ -67,9 +73,13 @@ class RunFolder:
 
     def _write_all(self, launch_spec: LaunchSpec) -> None:
         control = self.path / "control"
+        begun = self.begun()
         shutil.rmtree(control, ignore_errors=True)
         for folder in (self.path, control, self.path / "logs"):
             private_folder(folder)
+        if begun is not None:
+            # A grant outlives that the attempt is handed over once more: it is given once.
+            _write(self.path / BEGUN_FILE, begun.model_dump_json())
         if launch_spec.write_creds is not None:
             launch_spec.write_creds(self.path / launch.CREDS_FILE)
         access.deliver_secrets(self.path, launch_spec.secrets)
@@ -119,7 +129,9 @@ class RunFolder:
             broker_url=launch_spec.broker_url,
             broker_ca=launch_spec.broker_ca,
             grace_s=launch_spec.spec.grace_s,
-            drain_s=DRAIN_S,
+            drain_s=DRAIN_S if launch_spec.shares_folder else NODE_DRAIN_S,
+            shares_folder=launch_spec.shares_folder,
+            orphan_s=None if launch_spec.shares_folder else ORPHAN_S,
             outbox_bytes=launch_spec.spec.outbox_bytes,
             when_outbox_full=launch_spec.spec.when_outbox_full,
             image=launch_spec.image,
@@ -200,8 +212,44 @@ class RunFolder:
         return launch_spec if launch_spec.attempt == self._ref.attempt else None
 
     def has_lock_file(self) -> bool:
-        """Whether a runner of this attempt ever began."""
-        return self.read_launch() is not None and (self.path / launch.RUNNER_LOCK).exists()
+        """Whether a runner of this attempt ever began: here, or on a machine whose folder is another one."""
+        if self.read_launch() is None:
+            return False
+        return (self.path / launch.RUNNER_LOCK).exists() or self.begun() is not None
+
+    def begun(self) -> Begun | None:
+        """Which runner was granted this attempt, when it works in another folder than this one."""
+        try:
+            begun = Begun.model_validate_json((self.path / BEGUN_FILE).read_bytes())
+        except (*_NO_FILE, ValidationError):
+            return None
+        return begun if begun.attempt == self._ref.attempt else None
+
+    def grant(self, begun: Begun) -> Begun:
+        """Grant the attempt, unless it was granted before; return the grant that holds.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        draft = self.path / f"{BEGUN_FILE}.{secrets.token_hex(4)}"
+        replace_file(draft, begun.model_dump_json(), durable=True)
+        try:
+            os.link(draft, self.path / BEGUN_FILE)  # fails where the file exists
+            sync_folder(draft.parent)
+        except FileExistsError:
+            get_log().info("attempt.begun_before", run_id=self._ref.run_id)
+        finally:
+            draft.unlink(missing_ok=True)
+        held = self.begun()
+        if held is None:
+            raise OSError(
+                errno.EIO, "the grant of this attempt is damaged", str(self.path / BEGUN_FILE)
+            )
+        return held
+
+    def take_report(self, report: ExitReport) -> None:
+        """Write the report of a runner that works in another folder. Raises OSError: it cannot be written."""
+        replace_file(self.path / launch.EXIT_FILE, report.model_dump_json(), durable=True)
 
     def is_locked(self) -> bool:
         """Whether a runner holds its lock. Never asked while one may be about to take it."""

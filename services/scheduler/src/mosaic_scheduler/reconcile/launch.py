@@ -27,7 +27,7 @@ from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_scheduler.workers.probe import WorkerProbe
 from mosaic_scheduler.workers.registry import WorkerRegistry
 from mosaic_scheduler.xmpp.accounts import RunAccounts, agents_of
-from mosaic_servicekit.credentials import RunSigner
+from mosaic_servicekit.credentials import RUN_LIFETIME_S, RunSigner
 from mosaic_servicekit.logging import get_log
 
 
@@ -45,6 +45,7 @@ class LaunchBuilder:
         signer: RunSigner | None,
         *,
         engine_gives_devices: bool = False,
+        credentials_s: float = RUN_LIFETIME_S,
     ) -> None:
         self._settings = settings
         self._registry = registry
@@ -53,6 +54,7 @@ class LaunchBuilder:
         self._vault = vault
         self._accounts = accounts
         self._signer = signer
+        self._credentials_s = credentials_s
         self._engine_gives_devices = engine_gives_devices
 
     async def build(self, run: StoredRun) -> LaunchSpec:
@@ -106,8 +108,10 @@ class LaunchBuilder:
         return await asyncio.to_thread(resume_point, record, description, run_dir)
 
     def _credentials_writer(self, run_id: str) -> Callable[[Path], None] | None:
-        signer = self._signer
-        return None if signer is None else lambda path: signer.write_creds(run_id, path)
+        signer, lifetime_s = self._signer, self._credentials_s
+        if signer is None:
+            return None
+        return lambda path: signer.write_creds(run_id, path, lifetime_s)
 
     async def _log_in(self, record: RunRecord, description: WorkerDescription) -> XmppLogin | None:
         agents = agents_of(record.spec, description)

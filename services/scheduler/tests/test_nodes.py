@@ -1,0 +1,213 @@
+"""Runs whose folder is on another machine: one start, files and the end come over the broker, real processes."""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from tests.node_stack import SECRET, NodeStack, node_stack
+from tests.stack import until
+
+from mosaic_contracts import launch, subjects
+from mosaic_contracts.launch import ExitPhase
+from mosaic_contracts.nodes import FilePart, is_shipped
+from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.states import RunState
+from mosaic_scheduler.nodes.received import ReceivedFiles
+from mosaic_servicekit.testing import TestBroker
+
+pytestmark = [
+    pytest.mark.timeout(180),
+    pytest.mark.skipif(
+        shutil.which("openssl") is None, reason="NOT TESTED: no openssl to make a certificate with"
+    ),
+]
+BEGUN_ELSEWHERE = 76
+UNANSWERED = 75
+
+
+@pytest.fixture
+def tls_broker(tmp_path: Path) -> Iterator[TestBroker]:
+    """A broker with accounts and TLS."""
+    with TestBroker(tmp_path / "home", secure=True, tls_hosts=["127.0.0.1"]) as running:
+        yield running
+
+
+@pytest.fixture
+async def nodes(tls_broker: TestBroker, tmp_path: Path, venvs: Path) -> AsyncIterator[NodeStack]:
+    """What serves runs on other machines."""
+    async with node_stack(tls_broker, tmp_path, venvs) as stack:
+        yield stack
+
+
+async def _end(process: asyncio.subprocess.Process) -> int:
+    return await asyncio.wait_for(process.wait(), 90)
+
+
+@pytest.mark.broker
+async def test_a_run_that_shares_nothing_is_known_whole(nodes: NodeStack) -> None:
+    """Its events, log, checkpoints, secrets and end pass over the broker; nothing secret is carried to it."""
+    await nodes.submit(events=400, checkpoints=2)
+    there = nodes.carry("n1")
+    assert not (there / "control/secrets").exists()
+    carried = "".join(path.read_text() for path in there.rglob("*") if path.is_file())
+    assert SECRET not in carried
+    runner = await nodes.start(there)
+    assert await _end(runner) == 0
+    report = nodes.report()
+    assert report is not None
+    assert (report.phase, report.code) == (ExitPhase.DRAINED, 0)
+    assert nodes.reconcile.is_set()
+    assert (there / "control/secrets/key").read_text() == SECRET
+    assert [event["seq"] for event in nodes.recorder.of(nodes.ref.run_id, "worker")] == list(
+        range(1, len(nodes.recorder.of(nodes.ref.run_id, "worker")) + 1)
+    )
+    for name in (launch.WORKER_LOG, launch.MANIFEST_FILE):
+        if (there / name).exists():
+            assert (nodes.here.path / name).read_bytes() == (there / name).read_bytes()
+    shipped = {
+        path.relative_to(there).as_posix(): path.read_bytes()
+        for path in there.rglob("*")
+        if path.is_file() and is_shipped(path.relative_to(there).as_posix())
+    }
+    logs = {launch.RUNNER_LOG, launch.SHIPPER_LOG}  # they go on after the last look
+    assert shipped.keys() >= {launch.WORKER_LOG}
+    for path, data in shipped.items():
+        here = (nodes.here.path / path).read_bytes()
+        assert data.startswith(here) if path in logs else data == here
+
+
+@pytest.mark.broker
+async def test_an_attempt_is_granted_once(nodes: NodeStack) -> None:
+    """A second runner of the same attempt, on another node, ends with 76 and starts no worker."""
+    await nodes.submit(events=100, rate=50.0)
+    first = await nodes.start(nodes.carry("n1"))
+
+    async def begun() -> bool:
+        return nodes.here.begun() is not None
+
+    await until(begun)
+    there = nodes.carry("n2")
+    second = await nodes.start(there)
+    assert await _end(second) == BEGUN_ELSEWHERE
+    assert not (there / launch.WORKER_LOG).exists()
+    assert "was begun before" in (there / launch.RUNNER_LOG).read_text()
+    assert await _end(first) == 0
+    # An attempt that is handed over once more keeps its grant.
+    assert nodes.here.has_lock_file()
+
+
+@pytest.mark.broker
+async def test_a_run_that_has_ended_does_not_begin(nodes: NodeStack) -> None:
+    """A job that waited while its run was cancelled ends with 76."""
+    await nodes.submit(events=10)
+    run = await nodes.store.get(nodes.ref.run_id)
+    assert run is not None
+    await nodes.store.write(run.record, state=RunState.CANCELLED)
+    assert await _end(await nodes.start(nodes.carry("n1"))) == BEGUN_ELSEWHERE
+
+
+@pytest.mark.broker
+async def test_without_an_answer_nothing_starts(nodes: NodeStack) -> None:
+    """While no stack answers the runner waits, and ends with 75 after its time."""
+    await nodes.submit(events=10)
+    there = nodes.carry("n1", begin_s=1.0)
+    nodes.broker.kill()
+    assert await _end(await nodes.start(there)) == UNANSWERED
+    assert not (there / launch.WORKER_LOG).exists()
+    nodes.broker.start()
+
+
+@pytest.mark.broker
+async def test_a_run_without_its_broker_stops_itself(nodes: NodeStack) -> None:
+    """After `orphan_s` without the broker the run stops politely; its end says why once the broker is back."""
+    await nodes.submit(events=100_000, rate=100.0)
+    there = nodes.carry("n1", orphan_s=1.0)
+    runner = await nodes.start(there)
+
+    async def has_events() -> bool:
+        return bool(nodes.recorder.of(nodes.ref.run_id, "worker"))
+
+    await until(has_events)
+    nodes.broker.kill()
+
+    async def ended() -> bool:
+        return (there / launch.EXIT_FILE).exists()
+
+    await until(ended)
+    nodes.broker.start()
+    assert await _end(runner) == 0
+    report = nodes.report()
+    assert report is not None
+    assert report.stop_signal_sent
+    assert any("did not reach the broker" in note for note in report.notes)
+
+
+@pytest.mark.broker
+async def test_credentials_are_renewed_over_the_broker(
+    tls_broker: TestBroker, tmp_path: Path, venvs: Path
+) -> None:
+    """A run that lives longer than its credentials asks for others in time, and loses nothing."""
+    async with node_stack(tls_broker, tmp_path, venvs, lifetime_s=20.0) as nodes:
+        await nodes.submit(lifetime_s=20.0, events=500, rate=20.0)
+        there = nodes.carry("n1")
+        assert await _end(await nodes.start(there)) == 0
+        log = [json.loads(line) for line in (there / launch.SHIPPER_LOG).read_text().splitlines()]
+        assert [each for each in log if each["event"] == "credentials.renewed"]
+        report = nodes.report()
+        assert report is not None
+        assert report.phase is ExitPhase.DRAINED
+        assert len(nodes.recorder.of(nodes.ref.run_id, "worker")) >= 500
+
+
+@pytest.mark.broker
+async def test_a_shipper_that_is_killed_goes_on_with_the_files(nodes: NodeStack) -> None:
+    """Its successor sends what is missing, no byte of a log twice, and the end comes."""
+    await nodes.submit(events=600, rate=200.0)
+    there = nodes.carry("n1")
+    runner = await nodes.start(there)
+
+    async def has_log() -> bool:
+        return (nodes.here.path / launch.SHIPPER_LOG).exists()
+
+    await until(has_log)
+    pid = json.loads((there / launch.RUNNER_FILE).read_text())["shipper_pid"]
+    os.kill(pid, signal.SIGKILL)
+    assert await _end(runner) == 0
+    sent = (nodes.here.path / launch.SHIPPER_LOG).read_bytes()
+    assert (there / launch.SHIPPER_LOG).read_bytes().startswith(sent)
+    report = nodes.report()
+    assert report is not None
+    assert report.phase is ExitPhase.DRAINED
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../x", "/etc/passwd", "control/exit.json", "outbox/1/x", "inputs/a", "spec.json", "a//b", ""],
+)
+def test_no_file_gets_beyond_what_a_node_may_send(tmp_path: Path, path: str) -> None:
+    """Control files, the outbox, inputs and everything outside of the folder are refused."""
+    assert not is_shipped(path)
+    with pytest.raises(ProblemError, match="no file that a run"):
+        ReceivedFiles(0).take(tmp_path, FilePart(attempt=1, path=path), b"x")
+
+
+def test_a_part_that_leaves_a_hole_is_not_written(tmp_path: Path) -> None:
+    """The answer says how much is here, and a part that comes twice changes nothing."""
+    files, log = ReceivedFiles(0), FilePart(attempt=1, path="logs/worker.log")
+    assert files.take(tmp_path, log, b"one\n").bytes == 4
+    assert files.take(tmp_path, log.model_copy(update={"offset": 9}), b"x").bytes == 4
+    assert files.take(tmp_path, log, b"one\n").bytes == 4
+    assert (tmp_path / "logs/worker.log").read_bytes() == b"one\n"
+
+
+def test_subjects_of_nodes_name_run_and_verb() -> None:
+    """The identity of a run is that of the subject."""
+    run_id = "01K5ZZZZZZZZZZZZZZZZZZZZZZ"
+    assert subjects.node_verb(subjects.node(run_id, "exit")) == (run_id, "exit")
+    with pytest.raises(ValueError, match="not a run id"):
+        subjects.node_verb("mosaic.v1.node.x.exit")
