@@ -1,6 +1,6 @@
 """Asks whether this runner may start the attempt, and fetches what the run begins with.
 
-The runner runs it (`python -m mosaic_workerkit.shipper.begin --run-dir DIR`) where the scheduler does not see its folder.
+The runner runs it (`python -m mosaic_workerkit.shipper.begin --run-dir DIR`) where the scheduler sees no such folder.
 An engine may start a job twice, also on another machine: one runner is granted the attempt.
 
 Exit 0: granted, and all files are here; 75: nobody answered in time; 76: the attempt was begun elsewhere, or has ended.

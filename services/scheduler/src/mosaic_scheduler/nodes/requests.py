@@ -1,7 +1,7 @@
 """Answers runs whose folder is on another machine: start, files that they begin with, files that they made, end.
 
-Who asks is known by the subject, which the broker lets nobody else use. That it is the one runner which was granted the
-attempt is known by its claim.
+The subject says which run asks, for the broker lets nobody else use it. The claim says that it is the one runner which
+was granted the attempt.
 """
 
 import asyncio
@@ -82,7 +82,7 @@ class NodeRequests:
         except ValidationError as error:
             answer = Reply(problem=_problem(ProblemCode.REQUEST_INVALID, str(error)))
         except OSError as error:
-            # Of one run's folder, or a full disk: the node asks again.
+            # One run's folder cannot be used, or the disk is full: the node asks again.
             get_log().warning("node.request_failed", subject=message.subject, error=str(error))
             answer = Reply(problem=_problem(ProblemCode.DISK_LOW, f"{error.strerror or error}"))
         if not message.reply:
