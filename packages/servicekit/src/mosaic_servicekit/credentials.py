@@ -20,8 +20,8 @@ RUN_LIFETIME_S = 3600.0
 RENEW_AFTER_S = 1200.0
 """A third of the lifetime: two renewals may fail before a run loses its connection."""
 NODE_LIFETIME_S = 7 * 86_400.0
-"""Lifetime for a run whose folder is on another machine: it may wait in an engine's queue for days, and nobody there can
-give it others once they have expired. Its user is revoked at its end all the same."""
+"""Lifetime for a run whose folder is on another machine: it may wait in an engine's queue for days, and nobody there
+can give it others once they have expired. Its user is revoked at its end all the same."""
 SIGNER_FILE = f"{BROKER_SECRETS}/run_signer.json"
 USER_INFO = "$SYS.REQ.USER.INFO"
 """The broker answers with its own time and what the asking user may do."""
