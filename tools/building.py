@@ -39,10 +39,11 @@ _CARRIED = (
     "packages/workerkit/**",
     "packages/gymkit/**",
     "packages/hook/**",
+    "examples/**",
     "services/**",
 )
 _NOT_CARRIED = re.compile(
-    r"/tests/|/requirements\.dev\.lock$|/README\.md$"
+    r"^(?!examples/).*(/tests/|/requirements\.dev\.lock$|/README\.md$)"
     r"|^services/xmpp/(pyproject\.toml|requirements\.lock)$"  # an environment for its tests alone
 )
 

@@ -12,29 +12,42 @@ from pathlib import Path
 from mosaic_environments.errors import EnvironmentProblem
 from mosaic_environments.installer import Installer
 from mosaic_environments.tree import Component, Tree
+from mosaic_environments.worker_folder import WorkerFolder, find_component
 
 _WITH_CUDA = re.compile(r"(torch|triton|nvidia-[a-z0-9-]+|cuda-[a-z-]+)==")
 
 
 def lock_verb(tree: Tree, words: list[str]) -> None:
-    """Run `lock [--check] [COMPONENT...]`.
+    """Run `lock [--check] [COMPONENT|FOLDER...]`.
 
     Raises:
         EnvironmentProblem: there is no such component, uv refuses, or `--check` found a difference.
     """
-    names = [word for word in words if word != "--check"] or tree.names()
+    names = [word for word in words if word != "--check"] or [*tree.names(), *_examples(tree)]
     installer = Installer(tree, dict(os.environ))
     differ = False
-    for component in [tree.find(name) for name in names]:
+    for component in [find_component(tree, name) for name in names]:
         if "--check" in words:
             differ |= not _is_locked(tree, installer, component)
         else:
-            lock(tree, installer, component.folder, component.folder)
+            _lock_component(tree, installer, component, component.folder)
             print(f"locked {component.name}", flush=True)
     if differ:
         raise EnvironmentProblem(
             "locks differ from the project files; run ./mosaic lock COMPONENT and commit"
         )
+
+
+def _examples(tree: Tree) -> list[str]:
+    """Paths of the samples of workers that have environments of their own."""
+    return sorted(str(path.parent) for path in Path(tree.root, "examples").glob("*/pyproject.toml"))
+
+
+def _lock_component(tree: Tree, installer: Installer, component: Component, out: str) -> None:
+    if isinstance(component, WorkerFolder):
+        component.lock(installer, out)
+    else:
+        lock(tree, installer, component.folder, out)
 
 
 def lock(tree: Tree, installer: Installer, folder: str, out: str) -> None:
@@ -121,7 +134,7 @@ def _is_locked(tree: Tree, installer: Installer, component: Component) -> bool:
     with tempfile.TemporaryDirectory() as again:
         for path in glob.glob(f"{glob.escape(component.folder)}/*.lock"):
             shutil.copy(path, again)
-        lock(tree, installer, component.folder, again)
+        _lock_component(tree, installer, component, again)
         for made in sorted(Path(again).glob("*.lock")):
             committed = Path(component.folder, made.name)
             name = os.path.relpath(committed, tree.root)

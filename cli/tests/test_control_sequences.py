@@ -266,7 +266,7 @@ LINES_OF_VERBS = [
     ("describe", EVIL), ("describe", "cleanrl", EVIL), ("check", "cleanrl", "ppo", "X"),
     ("preflight", "cleanrl", "ppo", "X"), ("run", "cleanrl", "ppo", "X"), ("run", EVIL), ("gpus",), ("top", "--once"),
     ("backup", EVIL), ("secret", "ls"), ("secret", "set", EVIL), ("doctor",),
-    ("show", EVIL), ("export", EVIL), ("logs", EVIL), ("add", EVIL),
+    ("show", EVIL), ("export", EVIL), ("logs", EVIL), ("add", EVIL), ("new-worker", EVIL),
     ("beliefs", "last"), ("demo", "--steps", EVIL), ("xmpp", EVIL), ("images", "build", EVIL), (EVIL,), ("ps", EVIL),
     ("ps", f"--{EVIL}"), ("completion", EVIL), ("worker-check", ".", f"--{EVIL}"), ("version", EVIL),
     ("up", EVIL), ("down", EVIL), ("watch", "last"), ("replay", "last", "-e", "0"), ("replay", EVIL, "-e", EVIL),

@@ -138,6 +138,7 @@ ENTRIES = (
     _entry(CARE, "check", "run"),
     _entry(CARE, "preflight", "run"),
     _entry(CARE, "add", elsewhere=False),
+    _entry(CARE, "new-worker", elsewhere=False),
     _entry(CARE, "workers"),
     _entry(CARE, "describe", "workers"),
     _entry(CARE, "worker-check", elsewhere=False),

@@ -345,6 +345,11 @@ WORDS: dict[str, Words] = {
         arguments=("any", "any"),
         endless=True,
     ),
+    "new-worker": Words(
+        "Make a worker of your own: a folder with code that trains, its tests, its environment and a README.",
+        options=kinds("--sb3 --script --blank --folder=any --no-sync --json --help -h "),
+        arguments=("any",),
+    ),
     "workers": Words(
         "List the workers: what each trains on, whether it can be used now, and if not, what to do.",
         options=kinds("--json --url=any --token-file=any --ca-file=any --help -h "),

@@ -63,6 +63,8 @@ def _make_environments(layout: Layout, path: Path) -> None:
     component = _component(path)
     if component is not None and (layout.root / "services" / component).is_dir():
         components.append(component)
+    elif component is None and (path / "pyproject.toml").is_file():
+        components.append(str(path.absolute()))
     environment = {**os.environ, "MOSAIC_VENVS": str(layout.venvs)}
     made = subprocess.run(
         [program, "sync", *components], stdout=sys.stderr, env=environment, check=False

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from mosaic_environments import stamp
 from mosaic_environments.errors import EnvironmentProblem
-from mosaic_environments.tree import Tree
+from mosaic_environments.tree import Component, Tree
 
 STACK = ("broker", "scheduler", "recorder", "gateway", "worker_cleanrl")
 """What a stack on this machine consists of, next to the command line that starts it."""
@@ -22,7 +22,7 @@ _OPENS_A_WINDOW = ("watch", "replay")
 _WITHOUT_A_WINDOW = ("--verify", "--json", "--detach", "-d")
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 SYNC_USAGE = (
-    "sync [--dev] [COMPONENT...] | sync [--dev] COMPONENT --bundle NAME   make environments"
+    "sync [--dev] [COMPONENT|FOLDER...] | sync [--dev] COMPONENT --bundle NAME   make environments"
 )
 GUI_OPTIONS = "--url --token-file --ca-file --run --watch --env --replay --play --screenshot --size --theme --help"
 
@@ -78,12 +78,25 @@ def sync(
     Raises:
         EnvironmentProblem: there is no such component, or an environment cannot be made.
     """
-    components = [tree.find(name) for name in dict.fromkeys(names)]
-    missing = [c for c in components if not stamp.is_current(tree, c, dev=dev, bundles=bundles)]
+    components = [_find(tree, name) for name in dict.fromkeys(names)]
+    missing = [
+        c
+        for c in components
+        if not (c.lock_is_current and stamp.is_current(tree, c, dev=dev, bundles=bundles))
+    ]
     if missing:
         from mosaic_environments.syncing import sync_missing
 
         sync_missing(tree, missing, dev=dev, bundles=bundles)
+
+
+def _find(tree: Tree, name: str) -> Component:
+    if "/" not in name and name not in (".", ".."):
+        return tree.find(name)
+    # Imported for a path only: every verb looks whether its environments are there.
+    from mosaic_environments.worker_folder import find_component
+
+    return find_component(tree, name)
 
 
 def sync_verb(tree: Tree, words: list[str]) -> None:

@@ -17,6 +17,7 @@ from mosaic_environments.errors import EnvironmentProblem
 from mosaic_environments.installer import Installer, say, wheel_folders
 from mosaic_environments.making import Maker
 from mosaic_environments.tree import Component, Tree
+from mosaic_environments.worker_folder import WorkerFolder
 
 _DOT_S = 2.0
 _AT_ONCE = 2
@@ -63,6 +64,8 @@ def _sync_one(
     began = time.monotonic()
     with _locked(tree, component) as lock:
         installer.locks = (lock,)
+        if isinstance(component, WorkerFolder) and not component.lock_is_current:
+            component.lock(installer, component.folder)
         # another process may have made it in the meantime
         if not stamp.is_current(tree, component, dev=dev, bundles=bundles):
             _make(tree, installer, component, dev=dev, bundles=bundles)

@@ -33,6 +33,8 @@ class Component:
     def __init__(self, folder: str, venvs: str) -> None:
         self.folder = folder
         self.name = os.path.basename(folder)
+        self.lock_is_current = True
+        """Whether its locks belong to its project file; those of a checkout are compared by `lock --check`."""
         self.environment = os.path.join(venvs, self.name)
         """Where its environment lies, made or not."""
 
@@ -106,8 +108,20 @@ class Tree:
                 if os.path.isfile(os.path.join(folder, PROJECT_FILE)):
                     return Component(folder, self.venvs)
         raise EnvironmentProblem(
-            f"there is no component called '{name}'. Components: {' '.join(self.names())}"
+            f"there is no component called '{name}'. Components: {' '.join(self.names())}. "
+            f"The folder of a worker of your own is given as a path: ./{name}"
         )
+
+    def find_package(self, name: str) -> Component:
+        """The package of ours whose distribution is `mosaic-rl-NAME`.
+
+        Raises:
+            EnvironmentProblem: there is none.
+        """
+        folder = os.path.join(self.root, "packages", name)
+        if not os.path.isfile(os.path.join(folder, PROJECT_FILE)):
+            raise EnvironmentProblem(f"MOSAIC has no package {_OWN}{name}")
+        return Component(folder, self.venvs)
 
     def worker_component(self, name: str) -> str | None:
         """Name of the component of the worker with this id or alias; None for a user's own."""

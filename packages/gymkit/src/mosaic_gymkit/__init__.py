@@ -3,7 +3,9 @@
 `from mosaic_gymkit import EnvironmentRun, replay_run` is what most workers need.
 """
 
+from mosaic_gymkit.describing import describe_environments
 from mosaic_gymkit.live import LiveView
+from mosaic_gymkit.play.policy import PolicyPlay
 from mosaic_gymkit.recording import RecordedRun, StepBatch, recorded
 from mosaic_gymkit.replay.verb import replay_run
 from mosaic_gymkit.run import EnvironmentRun
@@ -13,8 +15,10 @@ __all__ = [
     "EnvironmentRun",
     "EnvironmentSpec",
     "LiveView",
+    "PolicyPlay",
     "RecordedRun",
     "StepBatch",
+    "describe_environments",
     "recorded",
     "replay_run",
 ]

@@ -1,12 +1,44 @@
 """Writes what a replay is made from, out of the events of a run, as the scheduler does. For tests and benchmarks."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mosaic_contracts.builtin_values import event_to_builtin
-from mosaic_contracts.replays import REPLAY_FILE, ResetWay
+from mosaic_contracts.replays import REPLAY_FILE, REPLAY_RESULT, ResetWay
+from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.testing.recorded import RUN_ID, of_type, record_run
+
+
+def rebuild_episode(
+    run_dir: Path,
+    replay: Callable[[TrainContext], None],
+    events: Sequence[Mapping[str, Any]],
+    spec: Mapping[str, Any],
+    episode: int,
+    env: int = 0,
+) -> dict[str, Any]:
+    """Let a worker rebuild a recorded episode in this process.
+
+    Args:
+        run_dir: folder of the replay, made if it is missing.
+        replay: method of the worker.
+        events: all events of the recorded run, with steps.
+        spec: worker, algorithm and environment of the recorded run.
+        episode: number of the episode.
+        env: number of the sub-environment.
+
+    Returns:
+        The result (`mosaic_contracts.replays.ReplayResult`): of `steps`, so many are `equal`.
+    """
+    write_replay_record(run_dir, events, env, episode)
+    source = {"run_id": RUN_ID, "attempt": 1, "env": env, "episode": episode, "draws": False}
+    kept = {name: spec[name] for name in ("worker", "algorithm", "environment")}
+    recorded = record_run(run_dir, replay, {**kept, "kind": "replay", "replay": source})
+    (result,) = of_type(recorded, REPLAY_RESULT)
+    data: dict[str, Any] = result["data"]
+    return data
 
 
 def write_replay_record(

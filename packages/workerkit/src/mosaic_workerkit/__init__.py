@@ -25,7 +25,12 @@ if TYPE_CHECKING:
     from mosaic_workerkit.errors import RunRefused
     from mosaic_workerkit.findings import Findings
     from mosaic_workerkit.pace import Pace
-    from mosaic_workerkit.parameters import check_parameters, parameter, parameter_schema
+    from mosaic_workerkit.parameters import (
+        check_parameters,
+        parameter,
+        parameter_schema,
+        with_defaults,
+    )
     from mosaic_workerkit.spaces import box, discrete, space_of
     from mosaic_workerkit.stephash import step_hash
     from mosaic_workerkit.telemetry import Telemetry
@@ -43,7 +48,9 @@ _MODULES = {
     "mosaic_workerkit.errors": ("RunRefused",),
     "mosaic_workerkit.findings": ("Findings",),
     "mosaic_workerkit.pace": ("Pace",),
-    "mosaic_workerkit.parameters": ("check_parameters", "parameter", "parameter_schema"),
+    "mosaic_workerkit.parameters": (
+        *("check_parameters", "parameter", "parameter_schema", "with_defaults"),
+    ),
     "mosaic_workerkit.spaces": ("box", "discrete", "space_of"),
     "mosaic_workerkit.stephash": ("step_hash",),
     "mosaic_workerkit.telemetry": ("Telemetry",),
@@ -78,6 +85,7 @@ __all__ = [
     "parameter_schema",
     "space_of",
     "step_hash",
+    "with_defaults",
 ]
 
 

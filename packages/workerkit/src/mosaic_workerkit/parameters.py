@@ -10,11 +10,11 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Container, Mapping
-from dataclasses import MISSING, field, fields
+from dataclasses import MISSING, field, fields, make_dataclass
 from enum import Enum
 from itertools import pairwise
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from mosaic_base.nearest import nearest_names
 from mosaic_contracts.problems import ProblemCode
@@ -22,6 +22,7 @@ from mosaic_contracts.spec import ParameterValue
 from mosaic_workerkit.findings import Findings
 
 Schema = Mapping[str, Any]
+P = TypeVar("P")
 
 _HELP, _SCHEMA = "help", "schema"
 _TYPE_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
@@ -51,6 +52,27 @@ def parameter(default: Any = MISSING, help: str = "", **schema: Any) -> Any:
     }
     metadata = {_HELP: help, _SCHEMA: keywords}
     return field(default=default, metadata=metadata)
+
+
+def with_defaults(parameters: type[P], **defaults: ParameterValue) -> type[P]:
+    """Return a dataclass of the same parameters with other defaults, for an algorithm that differs in nothing else.
+
+    Args:
+        parameters: a frozen dataclass of parameters.
+        **defaults: new defaults by name.
+
+    Raises:
+        TypeError: there is no parameter of this name.
+    """
+    known = {part.name: part for part in fields(parameters)}  # type: ignore[arg-type]
+    if unknown := sorted(set(defaults) - set(known)):
+        raise TypeError(f"{parameters.__name__} has no parameter {', '.join(unknown)}")
+    hints = get_type_hints(parameters)
+    changed = [
+        (name, hints[name], field(default=value, metadata=known[name].metadata))
+        for name, value in defaults.items()
+    ]
+    return make_dataclass(parameters.__name__, changed, bases=(parameters,), frozen=True)
 
 
 def parameter_schema(parameters: type[Any], names: Container[str] | None = None) -> dict[str, Any]:

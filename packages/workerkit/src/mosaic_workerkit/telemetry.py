@@ -12,8 +12,9 @@ import sys
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -329,6 +330,15 @@ class Telemetry:
         append = self._append
         for name, value in values:
             append(_encode(Metric(outbox.next_seq, dt, name, step, value)))
+
+    def numbers(self, step: int | None, values: Mapping[str, Any]) -> None:
+        """Record the numbers among the values that a library logs, each as a metric; what is no number is left out.
+
+        Args:
+            step: environment steps of the run so far.
+            values: by name; the names of a mapping within are joined with `/`.
+        """
+        self.metrics(step, list(_numbers_of(values)))
 
     def count_lost_steps(self, count: int) -> None:
         """Count steps that happened and could not be recorded; the run shows the sum as dropped."""
@@ -877,3 +887,12 @@ def read_run_file(run_dir: Path) -> RunFile:
         return RunFile.model_validate(json.loads(path.read_bytes()))
     except (OSError, ValueError) as error:
         raise RunFolderInvalid(f"{path} cannot be read ({error}); a placement writes it") from error
+
+
+def _numbers_of(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+    for name, value in values.items():
+        path = f"{prefix}{name}"
+        if isinstance(value, Mapping):
+            yield from _numbers_of(value, f"{path}/")
+        elif not isinstance(value, bool) and isinstance(value, Real):
+            yield path, float(value)

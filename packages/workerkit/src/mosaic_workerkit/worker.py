@@ -7,7 +7,13 @@ from typing import Any, TypeVar
 from mosaic_base.nearest import nearest_names
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RecordLevel, RunKind, RunSpec
-from mosaic_contracts.worker import Algorithm, CheckReport, Environment, WorkerDescription
+from mosaic_contracts.worker import (
+    CHECKPOINT_MARK,
+    Algorithm,
+    CheckReport,
+    Environment,
+    WorkerDescription,
+)
 from mosaic_workerkit.entry import (
     DashboardServer,
     Inspector,
@@ -37,13 +43,15 @@ class BaseWorker:
     summary: str = ""
     algorithms: Sequence[Algorithm]
     environments: Sequence[Environment] = ()
-    """Known ones; empty: any name is taken. The first one is the default of an algorithm that names none."""
+    """Known ones; empty: any name is taken. The first one whose action space an algorithm supports is its default,
+    where it names none."""
+    evaluates: bool = False
+    """Whether `play` also does runs of kind `evaluate`, as `mosaic_gymkit.PolicyPlay` does."""
     packages: Sequence[str] = ()
     """Names of the installed packages that decide results."""
 
     def describe(self) -> WorkerDescription:
         """Return what a client needs to build its lists and forms."""
-        default = next((environment.id for environment in self.environments), None)
         return WorkerDescription(
             worker=self.id,
             version=self.version,
@@ -53,7 +61,10 @@ class BaseWorker:
             record_levels=[level.value for level in RecordLevel],
             algorithms=[
                 known.model_copy(
-                    update={"default_environment": known.default_environment or default}
+                    update={
+                        "default_environment": known.default_environment
+                        or self._first_environment(known)
+                    }
                 )
                 for known in self.algorithms
             ],
@@ -87,6 +98,15 @@ class BaseWorker:
         findings.require_none()
         return parameters(**values)
 
+    def _first_environment(self, algorithm: Algorithm) -> str | None:
+        spaces = algorithm.action_spaces
+        fitting = (
+            each.id
+            for each in self.environments
+            if not spaces or each.action_space is None or each.action_space in spaces
+        )
+        return next(fitting, None)
+
     def _checked_arguments(self, spec: RunSpec, findings: Findings) -> dict[str, Any]:
         algorithm = self._find_algorithm(spec, findings)
         if algorithm is None:
@@ -94,6 +114,7 @@ class BaseWorker:
         self._check_environment(spec, findings)
         self._check_request(spec, findings)
         arguments = self._read_arguments(spec, algorithm, findings)
+        self._check_checkpoint(spec, algorithm, arguments, findings)
         if not findings.is_blocked:
             self.check_more(spec, arguments, findings)
         return arguments
@@ -118,11 +139,29 @@ class BaseWorker:
             words = f"This worker has no mode {spec.kind.value!r}."
             findings.block("kind", words, ProblemCode.SPEC_INVALID)
 
+    def _check_checkpoint(
+        self,
+        spec: RunSpec,
+        algorithm: Algorithm,
+        arguments: Mapping[str, Any],
+        findings: Findings,
+    ) -> None:
+        """Refuse a play that does not say what acts."""
+        properties = algorithm.parameters["properties"]
+        takes = [name for name, part in properties.items() if part.get(CHECKPOINT_MARK) is True]
+        if spec.kind.plays and takes and not any(arguments.get(name) for name in takes):
+            words = (
+                f"A play shows what a checkpoint has learned: -p {takes[0]}=RUN/PATH, or let `./mosaic play RUN` "
+                "take the newest of a run."
+            )
+            findings.block(f"parameters.{takes[0]}", words, ProblemCode.PARAMETER_INVALID)
+
     def _modes(self) -> list[str]:
         can_play = any(algorithm.play for algorithm in self.algorithms)
         can = {
             RunKind.TRAIN: True,
             RunKind.PLAY: can_play,
+            RunKind.EVALUATE: can_play and self.evaluates,
             RunKind.REPLAY: isinstance(self, Replayer),
             RunKind.IMPORT: isinstance(self, Inspector),
             RunKind.DASHBOARD: isinstance(self, DashboardServer),

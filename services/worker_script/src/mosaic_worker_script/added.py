@@ -41,16 +41,16 @@ _ENVIRONMENT = ("env_id", "env", "env_name", "environment", "gym_id", "task")
 
 
 class ScriptFile(UserModel):
-    """Content of a script.toml, which `./mosaic add` writes."""
+    """Content of a script.toml, which `./mosaic add` writes. Relative paths begin at its folder."""
 
     id: WorkerIdField
     title: str
     script: str = Field(min_length=1)
-    """Whole path of the script."""
+    """Path of the script."""
     python: str = Field(min_length=1)
-    """Whole path of its interpreter."""
+    """Path of its interpreter."""
     directory: str = Field(min_length=1)
-    """Folder in which it runs, as a whole path."""
+    """Folder in which it runs."""
     words: list[str] = Field(default_factory=list)
     """Arguments of every run, in front of those of the run."""
     variables: list[str] = Field(default_factory=list)
@@ -64,12 +64,15 @@ def read_script_file(path: Path) -> ScriptFile:
         ScriptUnreadable: it cannot be read, or says something that cannot be.
     """
     try:
-        return ScriptFile.model_validate(tomllib.loads(path.read_text("utf-8")))
+        file = ScriptFile.model_validate(tomllib.loads(path.read_text("utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ScriptUnreadable(f"{path} cannot be read: {error}") from error
     except ValidationError as error:
         faults = [f"{fault_place(one)}: {fault_text(one)}" for one in error.errors()]
         raise ScriptUnreadable(f"{path}: {'; '.join(faults)}") from error
+    here = path.absolute().parent
+    paths = {name: getattr(file, name) for name in ("script", "python", "directory")}
+    return file.model_copy(update={name: str(here / value) for name, value in paths.items()})
 
 
 @dataclass

@@ -108,6 +108,7 @@ def read_worker(path: Path, venvs: Path) -> WorkerUnderTest:
     here = str(file.resolve().parent)
     # Absolute, for a training has another current folder; unresolved, or it would be the bare interpreter.
     python = str((venvs / (manifest.room or "workerkit") / "bin" / "python").absolute())
+    manifest = manifest.model_copy(update={"hint": manifest.hint.replace("{here}", here)})
     return WorkerUnderTest(manifest, worker_command(manifest.command, python, here))
 
 

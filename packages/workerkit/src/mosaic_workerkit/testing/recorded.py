@@ -1,6 +1,8 @@
 """Run folders without a stack: a worker records into one, and its events are read back."""
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,33 @@ def open_context(run_dir: Path) -> TrainContext:
     """Open the telemetry of a run folder, which the caller closes, and return what a worker is given."""
     telemetry = Telemetry.open(run_dir)
     return TrainContext(run_dir=run_dir, spec=telemetry.spec, telemetry=telemetry, stop=StopFlag())
+
+
+def record_run(
+    run_dir: Path, method: Callable[[TrainContext], None], spec: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Call a worker's `train`, `play` or `replay` in this process, with the run folder as the current one.
+
+    Args:
+        run_dir: folder of the run, made if it is missing.
+        method: of the worker.
+        spec: fields of the run's spec.
+
+    Returns:
+        The events that it recorded, in order.
+    """
+    write_spec(run_dir, {"outbox_bytes": 64 * 2**20, **spec})
+    before = Path.cwd()
+    os.chdir(run_dir)
+    try:
+        context = open_context(run_dir)
+        try:
+            method(context)
+        finally:
+            context.telemetry.close()
+    finally:
+        os.chdir(before)
+    return read_events(run_dir)
 
 
 def read_events(run_dir: Path) -> list[dict[str, Any]]:

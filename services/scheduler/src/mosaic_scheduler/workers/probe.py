@@ -103,9 +103,7 @@ class ProcessAsker:
         except WorkerUnready as error:
             if not worker.is_half_made:
                 raise
-            message = (
-                f"Its environment is still being made, or is incomplete. {worker.manifest.hint}"
-            )
+            message = f"Its environment is still being made, or is incomplete. {worker.hint}"
             raise WorkerUnready(f"{message.strip()} ({error})") from error
 
     async def inspect(

@@ -35,6 +35,11 @@ class RegisteredWorker:
         return self.path.resolve().parent
 
     @property
+    def hint(self) -> str:
+        """What to do when its command cannot be found; empty: the manifest does not say."""
+        return self.manifest.hint.replace(_HERE, str(self.here))
+
+    @property
     def python(self) -> str:
         """Interpreter of its environment: it runs the run's runner and shipper.
 
@@ -47,7 +52,7 @@ class RegisteredWorker:
             return str(interpreter)
         if self.manifest.room is None and _PYTHON not in self.manifest.command:
             return self._executable(self.manifest.command[0])
-        hint = self.manifest.hint or f"Make it with `./mosaic sync {room}`."
+        hint = self.hint or f"Make it with `./mosaic sync {room}`."
         raise WorkerUnready(f"It is not installed on this machine. {hint}")
 
     @property
@@ -85,7 +90,7 @@ class RegisteredWorker:
     def _executable(self, name: str) -> str:
         found = shutil.which(name.replace(_HERE, str(self.here)))
         if found is None:
-            raise WorkerUnready(f"{name} cannot be found. {self.manifest.hint}".strip())
+            raise WorkerUnready(f"{name} cannot be found. {self.hint}".strip())
         return found
 
 

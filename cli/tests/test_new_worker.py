@@ -1,0 +1,60 @@
+"""`./mosaic new-worker NAME`: a whole folder that is on the list of workers, and refusals that change nothing."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from mosaic_cli.errors import ValueRefused
+from mosaic_cli.verbs.new_worker import TEMPLATES, new_worker
+from mosaic_contracts.worker import WorkerManifest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home; the templates are those of this checkout."""
+    monkeypatch.setenv("MOSAIC_ROOT", str(ROOT))
+    monkeypatch.setenv("MOSAIC_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "home"
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_the_folder_bears_its_name(home: Path, tmp_path: Path, template: str) -> None:
+    """Manifest, project file and README name the new worker and not the template; a link puts it on the list."""
+    new_worker("mine", **{template: True}, no_sync=True)
+    folder = tmp_path / "mine"
+    assert (home / "workers.d/mine").resolve() == folder
+    manifest = WorkerManifest.model_validate(tomllib.loads((folder / "worker.toml").read_text()))
+    assert manifest.id == "mine"
+    assert tomllib.loads((folder / "pyproject.toml").read_text())["project"]["name"] == "mine"
+    known = TEMPLATES[template][1]
+    for file in folder.rglob("*"):
+        if file.is_file() and file.suffix in (".py", ".toml", ".md"):
+            assert f'"{known}"' not in file.read_text(), file
+    words = (folder / "README.md").read_text()
+    assert words.startswith("# mine\n")
+    assert "mosaic run mine" in words
+    assert {path.name for path in (folder / "tests").glob("*.py")}
+    assert (folder / "requirements.lock").is_file()
+
+
+def test_refused(home: Path, tmp_path: Path) -> None:
+    """A wrong name, a name that is taken, two templates, and a folder with files leave everything as it was."""
+    with pytest.raises(ValueRefused, match="no id"):
+        new_worker("Mine!", no_sync=True)
+    with pytest.raises(ValueRefused, match="already"):
+        new_worker("cleanrl", no_sync=True)
+    with pytest.raises(ValueRefused, match="Give one of"):
+        new_worker("mine", sb3=True, blank=True, no_sync=True)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/file").touch()
+    with pytest.raises(ValueRefused, match="is there already"):
+        new_worker("mine", folder=tmp_path / "full", no_sync=True)
+    assert not (home / "workers.d").exists()
+    new_worker("mine", no_sync=True)
+    with pytest.raises(ValueRefused, match="There is a worker"):
+        new_worker("mine", folder=tmp_path / "other", no_sync=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "home", "mine"]

@@ -1,0 +1,59 @@
+"""The worker keeps the contract; its runs are what their seeds decide, can be played, and can be rebuilt."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from worker import TableWorker
+
+from mosaic_gymkit.testing import rebuild_episode
+from mosaic_workerkit.testing.recorded import of_type, record_run
+
+WORKER = TableWorker()
+SPEC = {
+    "worker": WORKER.id,
+    "algorithm": "q_table",
+    "environment": "FrozenLake-v1",
+    "seed": 1,
+    "steps": 300,
+}
+
+
+def train(folder: Path, **more: Any) -> list[dict[str, Any]]:
+    return record_run(folder, WORKER.train, SPEC | more)
+
+
+def returns(events: list[dict[str, Any]]) -> list[float]:
+    return [event["episode_return"] for event in of_type(events, "episode")]
+
+
+def test_it_keeps_the_contract() -> None:
+    """What `./mosaic worker-check` checks."""
+    command = [sys.executable, "-m", "mosaic_workerkit.check_worker", Path(__file__).parents[1]]
+    done = subprocess.run([*command, "--steps", "300"], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("record", ["episodes", "full"])
+def test_a_seed_decides_everything(tmp_path: Path, record: str) -> None:
+    """The same seed gives the same returns, whatever is recorded."""
+    assert returns(train(tmp_path / "first", record=record)) == returns(train(tmp_path / "again"))
+    assert returns(train(tmp_path / "other", seed=2)) != returns(train(tmp_path / "third"))
+
+
+def test_what_was_learned_can_be_played(tmp_path: Path) -> None:
+    """An evaluation of the checkpoint acts in as many episodes as it is asked to, and reports them."""
+    train(tmp_path / "trained")
+    given = {"checkpoint": str(tmp_path / "trained/table.npy")}
+    spec = SPEC | {"kind": "evaluate", "episodes": 3, "steps": None, "parameters": given}
+    (result,) = of_type(record_run(tmp_path / "played", WORKER.play, spec), "evaluation.result")
+    assert len(result["data"]["returns"]) == 3
+
+
+def test_an_episode_is_rebuilt(tmp_path: Path) -> None:
+    """Every step of a recorded episode comes out the same in a fresh environment."""
+    trained = train(tmp_path / "trained", record="full")
+    result = rebuild_episode(tmp_path / "replayed", WORKER.replay, trained, SPEC, episode=3)
+    assert result["equal"] == result["steps"] > 0
