@@ -1,5 +1,6 @@
 """The worker keeps the contract; its runs are what their seeds decide, can be played, and can be rebuilt."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,9 @@ from worker import Sb3Worker
 from mosaic_gymkit.testing import rebuild_episode
 from mosaic_workerkit.testing.recorded import of_type, record_run
 
+os.environ["OMP_NUM_THREADS"] = (
+    "1"  # PyTorch is imported later: small networks are slower with more
+)
 WORKER = Sb3Worker()
 SMALL = {"n_steps": 32, "batch_size": 32, "n_epochs": 1, "num_envs": 2, "normalize": True}
 SPEC = {
@@ -58,14 +62,10 @@ def test_what_was_learned_can_be_played_and_trained_on(tmp_path: Path) -> None:
     assert of_type(train(tmp_path / "more", parameters=SMALL | given), "checkpoint")
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "environment"), [("dqn", "CartPole-v1"), ("sac", "Pendulum-v1")]
-)
-def test_algorithms_that_keep_transitions(tmp_path: Path, algorithm: str, environment: str) -> None:
-    """Those with a replay buffer train, log curves and save, too."""
+def test_an_algorithm_that_keeps_transitions(tmp_path: Path) -> None:
+    """DQN trains, logs curves and saves, too."""
     parameters = {"buffer_size": 1000, "learning_starts": 20}
-    more = {"algorithm": algorithm, "environment": environment, "steps": 400}
-    events = train(tmp_path / "run", **more, parameters=parameters)
+    events = train(tmp_path / "run", algorithm="dqn", steps=300, parameters=parameters)
     assert any(event["name"].startswith("train/") for event in of_type(events, "metric"))
     assert of_type(events, "checkpoint")
 
