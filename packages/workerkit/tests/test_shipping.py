@@ -347,6 +347,20 @@ async def test_control_subject(tmp_path: Path, broker: Broker) -> None:
     assert report(folder).code == 0
 
 
+async def test_terminate_stops_by_the_runner(tmp_path: Path, broker: Broker) -> None:
+    """`terminate` is a stop signal to the runner: the report says so, and the worker ends with 0."""
+    folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 500})
+    async with StubRecorder(broker.url, RUN_ID) as recorder:
+        runner = await start(folder)
+        await until(lambda: recorder.next_seq > 10)
+        assert recorder.client is not None
+        data = json.dumps({"op": "terminate"}).encode()
+        message = await recorder.client.request(subjects.control(RUN_ID), data, timeout=60)
+        assert Reply.model_validate_json(message.data).result == {"ok": True}
+        assert await asyncio.wait_for(runner.wait(), 60) == 0
+    assert (report(folder).code, report(folder).stop_signal_sent) == (0, True)
+
+
 async def test_one_shipper_an_outbox(tmp_path: Path, broker: Broker) -> None:
     """A second shipper leaves with 75 while the first lives."""
     folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 100})

@@ -424,6 +424,7 @@ class ControlRequest(PeerModel):
 
     op: str
     """`watch` (ttl_s: publish every 20 ms instead of 100 ms), `frames` (data: `FramesWanted`, for ttl_s), `show` (data:
-    `StepRange`), `act` (data: `PlayInputs`), `stop`, `ping`."""
+    `StepRange`), `act` (data: `PlayInputs`), `stop`, `terminate` (SIGTERM to the runner, for an engine that cannot
+    signal it alone), `ping`."""
     ttl_s: float | None = None
     data: dict[str, Any] = Field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import time
 
 from pydantic import ValidationError
@@ -14,13 +15,17 @@ from mosaic_workerkit.control import ask_trainer
 from mosaic_workerkit.errors import TrainerUnreachable
 from mosaic_workerkit.shipper.delivery import DeliveryState
 from mosaic_workerkit.shipper.frames import NoFrames, WorkerGone
+from mosaic_workerkit.shipper.parent import runner_pid
 
 _WATCH_S = 10.0
 _LONGEST_WATCH_S = 300.0
 
 
 async def answer(delivery: DeliveryState, data: bytes) -> Reply | bytes:
-    """Answer a control request: `watch`, `frames`, `show`, `act`, `stop` or `ping`. Bytes are an `EpisodeFrames`."""
+    """Answer a control request: `watch`, `frames`, `show`, `act`, `stop`, `terminate` or `ping`.
+
+    Bytes are an `EpisodeFrames`.
+    """
     try:
         request = ControlRequest.model_validate_json(data)
     except ValidationError as error:
@@ -47,11 +52,23 @@ async def answer(delivery: DeliveryState, data: bytes) -> Reply | bytes:
         except TrainerUnreachable as error:
             return _refused(ProblemCode.RUN_ENDED, "no trainer to stop", str(error))
         return Reply(result=reply)
+    if request.op == "terminate":
+        return _terminate()
     return _refused(
         ProblemCode.REQUEST_INVALID,
         "unknown op",
-        f"{request.op!r} is none of watch, frames, show, act, stop, ping",
+        f"{request.op!r} is none of watch, frames, show, act, stop, terminate, ping",
     )
+
+
+def _terminate() -> Reply:
+    """Signal the runner, as an engine would that can signal it alone."""
+    runner = runner_pid()
+    # while it is this process's parent, its number cannot have been given to another process
+    if os.getppid() != runner:
+        return _refused(ProblemCode.RUN_ENDED, "no runner to stop", "The run's runner has ended.")
+    os.kill(runner, signal.SIGTERM)
+    return Reply(result={"ok": True})
 
 
 async def _frames(delivery: DeliveryState, request: ControlRequest) -> Reply | bytes:

@@ -15,6 +15,7 @@ from mosaic_workerkit.shipper.connection import close, connect, raise_refusal, r
 from mosaic_workerkit.shipper.delivery import DeliveryState
 from mosaic_workerkit.shipper.log import log_event
 from mosaic_workerkit.shipper.node_work import ORPHANED, NodeWork
+from mosaic_workerkit.shipper.parent import runner_pid
 from mosaic_workerkit.shipper.refusal import RefusalFile, refusal_of
 from mosaic_workerkit.shipper.session import PublishRefused, PublishSession
 
@@ -26,8 +27,6 @@ _REFUSED_WAIT_S = (0.25, 1.0, 2.0, 5.0)
 _LOOK_S = 0.25
 """How often a shipper whose credentials are refused looks for new ones."""
 _CONNECT_S = 5.0
-_ENV_RUNNER_PID = "MOSAIC_RUNNER_PID"
-"""Set by the runner; without it the parent of this process counts."""
 
 
 class OutboxPublisher:
@@ -176,8 +175,7 @@ class OutboxPublisher:
 
     async def _watch_parent(self) -> None:
         """A runner that was killed has taken the worker along: what is left here is a drain."""
-        parent = int(os.environ.get(_ENV_RUNNER_PID, os.getppid()))
-        await _ended(parent)
+        await _ended(runner_pid())
         log_event("runner.gone")
         self._delivery.begin_drain()
 
