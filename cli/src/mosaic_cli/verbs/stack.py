@@ -101,6 +101,7 @@ class Placement(StrEnum):
     PROCESS = "process"
     DOCKER = "docker"
     SLURM = "slurm"
+    RAY = "ray"
 
 
 def up(
@@ -119,7 +120,7 @@ def up(
         typer.Option(
             "--placement",
             envvar="MOSAIC_PLACEMENT",
-            help="Where runs are started: processes of this machine, containers (docker), or jobs of a Slurm cluster.",
+            help="Where runs are started: processes of this machine, containers (docker), or jobs of a cluster.",
         ),
     ] = None,
     partition: Annotated[
@@ -130,6 +131,14 @@ def up(
             help="Partition of the jobs, with --placement slurm; default: the cluster's own.",
         ),
     ] = None,
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            "--ray-address",
+            envvar="MOSAIC_RAY_ADDRESS",
+            help="Dashboard of the cluster, with --placement ray; default: http://127.0.0.1:8265.",
+        ),
+    ] = None,
     json: option.Json = False,
 ) -> None:
     """Start the stack: broker, recorder, scheduler and gateway.
@@ -138,7 +147,7 @@ def up(
     already up is not changed. One that starts or ends at the moment is waited for.
     """
     layout = Layout.of_environment()
-    _choose_placement(placement, partition)
+    _choose_placement(placement, partition, ray_address)
     options = StartOptions(
         port=port,
         broker_port=broker_port,
@@ -156,14 +165,20 @@ def up(
     _run_in_foreground(layout, options, json)
 
 
-def _choose_placement(placement: Placement | None, partition: str | None) -> None:
+def _choose_placement(
+    placement: Placement | None, partition: str | None, ray_address: str | None
+) -> None:
     """Hand to the services of the stack where runs are started."""
+    if ray_address is not None and placement is not Placement.RAY:
+        raise ValueRefused("--ray-address is for jobs of Ray: add `--placement ray`.")
     if partition is not None and placement is not Placement.SLURM:
         raise ValueRefused("--partition is for jobs of Slurm: add `--placement slurm`.")
     if placement is not None:
         os.environ["MOSAIC_PLACEMENT"] = placement
     if partition is not None:
         os.environ["MOSAIC_SLURM_PARTITION"] = partition
+    if ray_address is not None:
+        os.environ["MOSAIC_RAY_ADDRESS"] = ray_address
 
 
 def down(

@@ -47,6 +47,7 @@ from mosaic_scheduler.events.environment_names import EnvironmentNames
 from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.events.listener import RunListener
 from mosaic_scheduler.events.publisher import EventPublisher
+from mosaic_scheduler.events.stop_request import ask_runner_to_stop
 from mosaic_scheduler.executors.process import ProcessExecutor
 from mosaic_scheduler.executors.protocol import AttemptRef
 from mosaic_scheduler.executors.slurm import SlurmExecutor, slurm_options
@@ -95,6 +96,7 @@ from mosaic_servicekit.revocation import RunRevoker
 
 if TYPE_CHECKING:
     from mosaic_scheduler.executors.docker import DockerExecutor
+    from mosaic_scheduler.executors.ray import RayExecutor
     from mosaic_scheduler.workers.image import ImageAsker
 
 DATABASE_RETRY_S = 0.5
@@ -114,7 +116,7 @@ class SchedulerApp:
         self._database = database = Database(
             home / SCHEDULER_DB, migration_copy=settings.migration_copy
         )
-        executor, workers, asker = _engine_of(settings)
+        executor, workers, asker = _engine_of(settings, bus)
         self._executor = executor
         executor.on_change(reconcile.set)
         spare = SpareSpace(home / SPARE_FILE)
@@ -366,14 +368,26 @@ class SchedulerApp:
 
 def _engine_of(
     settings: SchedulerSettings,
+    bus: Bus,
 ) -> tuple[
-    "ProcessExecutor | DockerExecutor | SlurmExecutor", type[RegisteredWorker], "ImageAsker | None"
+    "ProcessExecutor | DockerExecutor | SlurmExecutor | RayExecutor",
+    type[RegisteredWorker],
+    "ImageAsker | None",
 ]:
     """Where runs are started, and how its workers are found and asked."""
     if settings.placement == "process":
         return ProcessExecutor(settings.home, settings.cores), RegisteredWorker, None
     if settings.placement == "slurm":
         return SlurmExecutor(settings.home, slurm_options(settings)), RegisteredWorker, None
+    if settings.placement == "ray":
+        # here, for the library of its requests takes longer to import than a start may
+        from mosaic_scheduler.executors.ray import RayExecutor
+        from mosaic_scheduler.executors.ray_jobs import RayJobs
+
+        jobs = RayJobs(settings.ray_address, settings.ray_token)
+        ask_stop = partial(ask_runner_to_stop, bus)
+        ray = RayExecutor(settings.home, jobs, ask_stop, settings.ray_poll_s)
+        return ray, RegisteredWorker, None
     # here, for the engine's library is a fifth of all that a start without an engine would import
     from mosaic_scheduler.executors.docker import DockerExecutor
     from mosaic_scheduler.executors.engine import Engine
@@ -407,7 +421,7 @@ def _volume_watch(settings: SchedulerSettings, spare: SpareSpace) -> VolumeWatch
 
 def _machine_watch(
     settings: SchedulerSettings,
-    executor: "ProcessExecutor | DockerExecutor | SlurmExecutor",
+    executor: "ProcessExecutor | DockerExecutor | SlurmExecutor | RayExecutor",
     ledger: LeaseLedger,
     gpus: GpuWatch,
     heartbeats: HeartbeatTracker,

@@ -51,9 +51,9 @@ class SchedulerSettings(ServiceSettings):
     dashboard_idle_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = DASHBOARD_IDLE_S
     """Seconds without a request after which a TensorBoard ends."""
 
-    placement: Literal["process", "docker", "slurm"] = "process"
-    """`process`: runs are processes of this machine; `docker`: containers of their workers' images; `slurm`: jobs of a
-    Slurm cluster."""
+    placement: Literal["process", "docker", "slurm", "ray"] = "process"
+    """`process`: runs are processes of this machine; `docker`: containers of their workers' images; `slurm` and `ray`:
+    jobs of a cluster."""
     slurm_partition: str = ""
     """Partition of the jobs; default: the cluster's own default."""
     slurm_account: str = ""
@@ -64,6 +64,12 @@ class SchedulerSettings(ServiceSettings):
     """Seconds between two looks at Slurm's queue while runs wait or live."""
     slurm_pending: Annotated[int, Field(ge=1)] = 50
     """Runs that may wait in Slurm's queue at once; the others wait in MOSAIC's."""
+    ray_address: Annotated[str, Field(pattern=r"^https?://[^\s/@]+/?$")] = "http://127.0.0.1:8265"
+    """Address of the dashboard of a Ray cluster."""
+    ray_token: SecretStr | None = None
+    """What a Ray cluster with token authentication asks for."""
+    ray_poll_s: Annotated[float, Field(ge=0.2, allow_inf_nan=False)] = 10.0
+    """Seconds between two lists of Ray's jobs while runs wait or live."""
     engine_url: str | None = None
     """Address of the container engine; default as `DOCKER_HOST` says, else the local socket."""
     engine_network: str = "host"
@@ -76,7 +82,7 @@ class SchedulerSettings(ServiceSettings):
     @field_validator(
         *("broker_runs_url", "cpu_limit", "disk_low_bytes", "disk_critical_bytes"),
         *("gpu_share_limit", "dashboard_idle_s", "wandb_base_url"),
-        *("slurm_poll_s", "slurm_pending"),
+        *("slurm_poll_s", "slurm_pending", "ray_address", "ray_token", "ray_poll_s"),
         mode="before",
     )
     @classmethod

@@ -109,7 +109,7 @@ class OutboxPublisher:
         self._is_orphan = True
         self._node.notes.append(ORPHANED.format(hours=away_s / 3600))
         log_event("run.orphaned", away_s=away_s)
-        os.kill(int(os.environ.get(_ENV_RUNNER_PID, os.getppid())), signal.SIGTERM)
+        os.kill(runner_pid(), signal.SIGTERM)
 
     def _was_up_for(self, seconds: float) -> bool:
         return self._accepted_at is not None and time.monotonic() - self._accepted_at > seconds

@@ -262,7 +262,7 @@ class RunFolder:
         return AttemptStatus(
             AttemptPhase.ENDED,
             report,
-            asked_here=self._was_marked(),
+            asked_here=self.was_stop_marked(),
             engine_end=engine_end,
             node=node,
         )
@@ -283,13 +283,14 @@ class RunFolder:
             detail=detail,
             oom=oom,
             stop_noted=info is not None and info.stop_asked,
-            asked_here=self._was_marked(),
+            asked_here=self.was_stop_marked(),
             trace_at=trace_at or self.last_trace_at(),
             engine_end=engine_end,
             node=node,
         )
 
-    def _was_marked(self) -> bool:
+    def was_stop_marked(self) -> bool:
+        """Whether a stop was sent to this attempt, or its start was called off."""
         return (self.path / STOP_MARK).exists()
 
     def mark_stop(self) -> bool:

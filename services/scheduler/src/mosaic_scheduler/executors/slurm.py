@@ -16,10 +16,11 @@ from mosaic_base.atomic import replace_file
 from mosaic_contracts import launch
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.preflight import PlacementPlan
-from mosaic_contracts.spec import RunKind, RunSpec
+from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
+from mosaic_scheduler.executors.job_kinds import JOB_KINDS
 from mosaic_scheduler.executors.local_drain import drain_here
 from mosaic_scheduler.executors.log_tail import last_lines
 from mosaic_scheduler.executors.preview import plan_of
@@ -44,9 +45,6 @@ from mosaic_servicekit.logging import get_log
 
 JOB_FILE = "control/job.sh"
 """The job's script in the run's folder; without it the attempt was never handed to Slurm."""
-JOB_KINDS = frozenset({RunKind.TRAIN, RunKind.EVALUATE})
-"""Kinds of runs that are jobs. The others are small and belong to a person or to the stack: replays, plays,
-TensorBoards, syncs and sweeps, which only choose other runs. They are processes of the scheduler's machine."""
 _TIME_MARGIN_S = 120.0
 """Between MOSAIC's own limit of a run and Slurm's, whose clock may be off by a minute."""
 _RUNNER_LINES = 3

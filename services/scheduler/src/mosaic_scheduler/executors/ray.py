@@ -1,0 +1,438 @@
+"""Executor `ray`: a run is a job of a Ray cluster that exists already. Ray places it and counts its resources.
+
+What Ray says of a job is the weakest witness there is: processes live on when a raylet or the head dies, and Ray calls
+them FAILED, or knows nothing of them any more. So the runner's report comes first, then heartbeats, then Ray.
+"""
+
+import asyncio
+import hashlib
+import re
+import shlex
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mosaic_base.atomic import replace_file
+from mosaic_contracts.interpreter import python_module
+from mosaic_contracts.launch import RUNNER_LOG, WORKER_LOG, ExitPhase
+from mosaic_contracts.preflight import PlacementPlan
+from mosaic_contracts.stack_files import RUNS_DIR, STOP_MARK
+from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
+from mosaic_scheduler.executors.job_kinds import JOB_KINDS
+from mosaic_scheduler.executors.log_tail import last_lines
+from mosaic_scheduler.executors.preview import plan_of
+from mosaic_scheduler.executors.process import ProcessExecutor
+from mosaic_scheduler.executors.protocol import (
+    ABSENT,
+    AttemptPhase,
+    AttemptRef,
+    AttemptStatus,
+    Bounds,
+    EngineEnd,
+    EngineEndKind,
+    GpuHold,
+    Internet,
+    Inventory,
+    LaunchSpec,
+)
+from mosaic_scheduler.executors.ray_jobs import RayJob, RayJobs, RayNode, RayStatus
+from mosaic_scheduler.executors.run_folder import DRAIN_S, RUNNER_MODULE, RunFolder, fault_words
+from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.waiting import wait_up_to
+
+JOB_FILE = "control/ray_job"
+"""The job's id in the run's folder; without it the attempt was never handed to Ray."""
+POLL_S = 10.0
+"""Between two lists of all jobs, while runs of ours are there."""
+QUEUE_LIMIT = 50
+"""Jobs that may wait in Ray at once; the others wait in our queue, where their order can be changed."""
+ASK_AGAIN_S = 0.5
+FORGOTTEN_S = 10.0
+"""So long Ray must not list a job before it counts as never submitted."""
+_AT_REST_S = 3600.0
+_AWAY_S = 1.0
+"""So long Ray's silence is remembered, or each run of a pass would wait for it."""
+_NODES_S = 60.0
+_STOP_MARGIN_S = 5.0
+_MIB = 2**20
+_WAITS = "queued at Ray: it waits for free cores, GPUs or memory, or a node prepares it"
+
+AskStop = Callable[[AttemptRef], Awaitable[bool]]
+
+
+class RayExecutor:
+    """See `Executor`. The runs' folders are on a file system that the nodes share, at the same path."""
+
+    name = "ray"
+    bounds = Bounds(memory=False, internet=Internet.OPEN, files=True, queues=True)
+
+    def __init__(
+        self, home: Path, jobs: RayJobs, ask_stop: AskStop, poll_s: float = POLL_S
+    ) -> None:
+        """Prepare; Ray is not asked yet.
+
+        Args:
+            home: MOSAIC_HOME.
+            jobs: the cluster's job API.
+            ask_stop: asks a run's shipper to have its runner stopped; returns whether it heard that.
+            poll_s: seconds between two lists of all jobs.
+        """
+        self._runs = home / RUNS_DIR
+        self._prefix = job_prefix(home)
+        self._jobs = jobs
+        self._ask_stop = ask_stop
+        self._poll_s = poll_s
+        self._here = ProcessExecutor(home, cores=1)
+        self._here.on_change(self._changed)
+        self._stops: dict[AttemptRef, asyncio.Task[None]] = {}
+        """Also of stops that were heard, for the note in the run's folder may not be writable."""
+        self._listed: dict[str, RayJob] = {}
+        self._listed_at: float | None = None
+        self._missing_since: dict[str, float] = {}
+        self._unavailable: tuple[float, str] | None = None
+        self._largest: tuple[float, RayNode] | None = None
+        self._looking = asyncio.Lock()
+        self._watch: asyncio.Task[None] | None = None
+        self._due = asyncio.Event()
+        self._callbacks: list[Callable[[], None]] = []
+
+    async def inventory(self) -> Inventory:
+        """The most that any node has now: what is larger waits until a larger node joins."""
+        now = time.monotonic()
+        if self._largest is None or now - self._largest[0] > _NODES_S:
+            self._largest = (now, await asyncio.to_thread(self._jobs.largest_node))
+        node = self._largest[1]
+        return Inventory(
+            cpus=node.cpus,
+            memory_mb=node.memory_mb,
+            gpus=node.gpus,
+            gpu_problem="" if node.gpus else "no node of the Ray cluster has a GPU",
+            queue_limit=QUEUE_LIMIT,
+        )
+
+    async def ready(self) -> None:
+        """See `Executor.ready`."""
+        await self._list()
+
+    async def plan(self, launch_spec: LaunchSpec) -> PlacementPlan:
+        """See `Executor.plan`."""
+        if launch_spec.spec.kind not in JOB_KINDS:
+            return await self._here.plan(launch_spec)
+        folder = self._folder(launch_spec.ref)
+        mounts = [
+            f"{folder.path}: its own folder, on the file system that Ray's nodes share",
+            "whatever else the user of Ray's processes can read and write there",
+        ]
+        plan = plan_of(
+            _as_job(launch_spec), folder, self.name, mounts, "everything that the node reaches"
+        )
+        return plan.model_copy(
+            update={"limits": [f"a job of the Ray cluster at {self._jobs.address}", *plan.limits]}
+        )
+
+    async def submit(self, launch_spec: LaunchSpec) -> None:
+        """See `Executor.submit`."""
+        if launch_spec.spec.kind not in JOB_KINDS:
+            await self._here.submit(launch_spec)
+            return
+        ref = launch_spec.ref
+        if (await self.status(ref)).phase is not AttemptPhase.ABSENT:
+            return
+        folder, job_id = self._folder(ref), self._job_id(ref)
+        await asyncio.to_thread(_prepare, folder, _as_job(launch_spec), job_id)
+        request = self._request(launch_spec, folder)
+        try:
+            await asyncio.to_thread(self._jobs.submit, request)
+        finally:
+            self._outdate()  # also when it is not known whether Ray took it
+
+    async def status(self, ref: AttemptRef) -> AttemptStatus:
+        """See `Executor.status`."""
+        folder, job_id = self._folder(ref), self._job_id(ref)
+        if not _was_handed_over(folder):
+            return await self._here.status(ref)
+        if _has_ended(folder):
+            self._forget(ref)
+            return attempt_status(folder, _as_ended(self._listed.get(job_id)))
+        job = (await self._list()).get(job_id)
+        if job is not None and job.status is RayStatus.PENDING and folder.has_lock_file():
+            self._outdate()  # it has begun, and its node is to be known
+        if job is None and not folder.has_lock_file() and folder.report() is None:
+            self._check_missing(job_id)
+        status = await asyncio.to_thread(attempt_status, folder, job)
+        if status.phase not in (AttemptPhase.QUEUED, AttemptPhase.ALIVE):
+            self._forget(ref)
+        return status
+
+    async def image(self, ref: AttemptRef) -> str | None:
+        """None: processes of the node."""
+        return None
+
+    async def cancel(self, ref: AttemptRef, kill: bool = False) -> None:
+        """See `Executor.cancel`.
+
+        Ray's own stop signals the worker and the shipper as well as the runner, so a polite stop goes by the broker.
+        """
+        folder = self._folder(ref)
+        if not _was_handed_over(folder):
+            await self._here.cancel(ref, kill)
+            return
+        job = (await self._list()).get(self._job_id(ref))
+        if job is None or job.status.is_final:
+            return
+        if job.status is RayStatus.PENDING and not folder.has_lock_file():
+            folder.mark_stop()  # Ray keeps a stop until the job has a node: until then the mark holds it back
+            await self._stop(ref)
+        elif kill:
+            await self._stop(ref)
+        elif ref not in self._stops and not folder.was_stop_marked():
+            self._stops[ref] = asyncio.create_task(self._ask_until_heard(ref, folder))
+
+    async def logs(self, ref: AttemptRef, lines: int) -> list[str]:
+        """See `Executor.logs`."""
+        return await asyncio.to_thread(last_lines, self._folder(ref).path / WORKER_LOG, lines)
+
+    async def adopt(self) -> list[AttemptRef]:
+        """See `Executor.adopt`."""
+        own = [ref for ref, job in await self._own() if not job.status.is_final]
+        # Ray sees an end some moments after the runner's report
+        jobs = [ref for ref in own if not _has_ended(self._folder(ref))]
+        return jobs + await self._here.adopt()
+
+    async def gpu_holds(self) -> list[GpuHold]:
+        """None that are ours: Ray holds them."""
+        return []
+
+    async def sweep_orphans(self, may_live: Callable[[str], bool]) -> int:
+        """See `Executor.sweep_orphans`."""
+        ended = await self._here.sweep_orphans(may_live)
+        for ref, job in await self._own():
+            if not job.status.is_final and not may_live(ref.run_id):
+                ended += await self._stop(ref)
+        return ended
+
+    async def sweep(self, ref: AttemptRef) -> int:
+        """See `Executor.sweep`."""
+        if not _was_handed_over(self._folder(ref)):
+            return await self._here.sweep(ref)
+        job = (await self._list()).get(self._job_id(ref))
+        if job is None or job.status.is_final:
+            return 0
+        return int(await self._stop(ref))
+
+    async def drain(self, ref: AttemptRef, timeout_s: float) -> bool:
+        """See `Executor.drain`: here, for the folder is the same one."""
+        return await self._here.drain(ref, timeout_s)
+
+    def folder(self, ref: AttemptRef) -> Path:
+        """The run's folder."""
+        return self._folder(ref).path
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """See `Executor.on_change`."""
+        self._callbacks.append(callback)
+
+    def close(self) -> None:
+        """Stop looking at Ray; the jobs go on."""
+        self._here.close()
+        for task in (self._watch, *self._stops.values()):
+            if task is not None:
+                task.cancel()
+
+    def _request(self, launch_spec: LaunchSpec, folder: RunFolder) -> dict[str, Any]:
+        spec = launch_spec.spec
+        runner = python_module(launch_spec.python, RUNNER_MODULE, "--run-dir", str(folder.path))
+        stop_wait_s = round(spec.grace_s + DRAIN_S + _STOP_MARGIN_S)
+        return {
+            "submission_id": self._job_id(launch_spec.ref),
+            "entrypoint": _entrypoint(folder.path, runner),
+            "entrypoint_num_cpus": spec.cpus,
+            "entrypoint_num_gpus": spec.gpus,
+            "entrypoint_memory": spec.memory_mb * _MIB if spec.memory_mb else None,
+            "metadata": {"mosaic_run": launch_spec.ref.run_id, "mosaic_worker": spec.worker},
+            "runtime_env": {
+                "env_vars": {
+                    **folder.environment(),
+                    # Ray's own is 3 s, and a checkpoint takes longer
+                    "RAY_JOB_STOP_WAIT_TIME_S": str(stop_wait_s),
+                }
+            },
+        }
+
+    def _job_id(self, ref: AttemptRef) -> str:
+        return f"{self._prefix}{ref.run_id}-{ref.attempt}"
+
+    def _folder(self, ref: AttemptRef) -> RunFolder:
+        return RunFolder(self._runs / ref.run_id, ref)
+
+    async def _own(self) -> list[tuple[AttemptRef, RayJob]]:
+        pattern = re.compile(rf"{self._prefix}([0-9A-Z]{{26}})-(\d+)")
+        found = []
+        for submission_id, job in (await self._list()).items():
+            if match := pattern.fullmatch(submission_id):
+                found.append((AttemptRef(match[1], int(match[2])), job))
+        return found
+
+    async def _ask_until_heard(self, ref: AttemptRef, folder: RunFolder) -> None:
+        """Ask for a stop until the run's shipper has heard it once, for it may have to connect first."""
+        while not await self._ask_stop(ref):
+            if await asyncio.to_thread(folder.report) is not None:
+                return
+            await asyncio.sleep(ASK_AGAIN_S)  # its connection is no event here
+        folder.mark_stop()
+
+    async def _stop(self, ref: AttemptRef) -> bool:
+        stopped = await asyncio.to_thread(self._jobs.stop, self._job_id(ref))
+        self._outdate()
+        return stopped
+
+    def _outdate(self) -> None:
+        """Something was changed: the next answer asks Ray again."""
+        self._listed_at = None
+        self._due.set()
+
+    def _forget(self, ref: AttemptRef) -> None:
+        self._missing_since.pop(self._job_id(ref), None)
+        if asking := self._stops.pop(ref, None):
+            asking.cancel()
+
+    def _check_missing(self, job_id: str) -> None:
+        """Raise EngineUnavailable until Ray has not listed a job for a while: a submit may be on its way."""
+        now = time.monotonic()
+        since = self._missing_since.setdefault(job_id, now)
+        if now - since < FORGOTTEN_S:
+            self._outdate()
+            raise EngineUnavailable("Ray does not list its job; it is asked once more.")
+
+    async def _list(self) -> dict[str, RayJob]:
+        """All jobs, as of the last look. While Ray is away, that is remembered for a moment."""
+        if self._callbacks and (self._watch is None or self._watch.done()):
+            self._watch = asyncio.create_task(self._poll())
+        async with self._looking:
+            now = time.monotonic()
+            if self._unavailable is not None and now - self._unavailable[0] < _AWAY_S:
+                raise EngineUnavailable(self._unavailable[1])
+            if self._listed_at is None or now - self._listed_at >= self._poll_s:
+                await self._look()
+            return self._listed
+
+    async def _look(self) -> None:
+        began = time.monotonic()
+        self._listed_at = began  # what is outdated from here on is looked at again
+        try:
+            self._listed = await asyncio.to_thread(self._jobs.list)
+        except EngineUnavailable as error:
+            self._unavailable, self._listed_at = (time.monotonic(), str(error)), None
+            raise
+        self._unavailable = None
+
+    async def _poll(self) -> None:
+        """Look for changes while jobs of ours are there, and notify who listens."""
+        seen: dict[str, RayStatus] = {}
+        while True:
+            try:
+                own = {self._job_id(ref): job.status for ref, job in await self._own()}
+                await self._clear()
+            except EngineUnavailable as error:
+                get_log().warning("engine.away", error=str(error))
+                own = seen
+            if own != seen:
+                seen = own
+                self._changed()
+            is_busy = any(not status.is_final for status in own.values())
+            await wait_up_to(self._due, self._poll_s if is_busy else _AT_REST_S)
+            self._due.clear()
+
+    async def _clear(self) -> None:
+        """Take ended jobs off Ray's list, which is read whole each time; their reports have all there is to know."""
+        for ref, job in await self._own():
+            if job.status.is_final and self._folder(ref).report() is not None:
+                await asyncio.to_thread(self._jobs.forget, self._job_id(ref))
+
+    def _changed(self) -> None:
+        for callback in self._callbacks:
+            callback()
+
+
+def job_prefix(home: Path) -> str:
+    """What the ids of this stack's jobs begin with."""
+    return f"mosaic-{hashlib.sha256(str(home).encode()).hexdigest()[:8]}-"
+
+
+def attempt_status(folder: RunFolder, job: RayJob | None) -> AttemptStatus:
+    """How an attempt is, by its folder and by what Ray says of its job; `job` None: Ray does not know it."""
+    report = folder.report()
+    if job is not None and job.status is RayStatus.RUNNING:
+        return AttemptStatus(AttemptPhase.ALIVE, report, node=job.node)
+    engine_end = _engine_end(folder, job)
+    if report is not None:
+        return folder.ended(report, engine_end=engine_end, node=job.node if job else "")
+    has_begun = folder.has_lock_file()
+    if job is None:
+        # A new cluster, or a head that forgot it: its processes may live on.
+        forgotten = "Ray does not know its job any more."
+        return AttemptStatus(AttemptPhase.UNSEEN, detail=forgotten) if has_begun else ABSENT
+    if job.status is RayStatus.PENDING:
+        return _of_pending(folder, job)
+    said = (job.message or job.status.value).strip().splitlines()[0][:300]
+    if has_begun and job.status is RayStatus.FAILED and job.driver_exit_code is None:
+        return AttemptStatus(AttemptPhase.UNSEEN, detail=f"Ray says: {said}", node=job.node)
+    if has_begun or engine_end is not None:
+        ended_at = None if job.end_time is None else job.end_time / 1000
+        words = f"Ray says: {said}"
+        return folder.lost(words, trace_at=ended_at, engine_end=engine_end, node=job.node)
+    lines = " / ".join(last_lines(folder.path / RUNNER_LOG, 3)) or "no output"
+    return AttemptStatus(AttemptPhase.REFUSED, detail=f"Ray says: {said} Its runner: {lines}")
+
+
+def _engine_end(folder: RunFolder, job: RayJob | None) -> EngineEnd | None:
+    """That somebody stopped a job in Ray; our own stops are noted in the folder first."""
+    if job is None or job.status is not RayStatus.STOPPED or folder.was_stop_marked():
+        return None
+    return EngineEnd(EngineEndKind.CANCELLED, "Its job was stopped in Ray.")
+
+
+def _of_pending(folder: RunFolder, job: RayJob) -> AttemptStatus:
+    """A job without a node. One that was stopped stays on Ray's list so, and its entry point starts nothing."""
+    if folder.was_stop_marked():
+        return ABSENT
+    return AttemptStatus(AttemptPhase.QUEUED, detail=_WAITS, node=job.node)
+
+
+def _entrypoint(folder: Path, runner: list[str]) -> str:
+    """The shell command of a job: the runner in place of the shell, unless a stop came first."""
+    place, log = shlex.quote(str(folder)), shlex.quote(str(folder / RUNNER_LOG))
+    mark = shlex.quote(str(folder / STOP_MARK))
+    return f"cd {place} && test ! -e {mark} && exec {shlex.join(runner)} >>{log} 2>&1"
+
+
+def _has_ended(folder: RunFolder) -> bool:
+    """Whether the runner wrote its last report."""
+    report = folder.report()
+    return report is not None and report.phase is not ExitPhase.WORKER_ENDED
+
+
+def _as_ended(job: RayJob | None) -> RayJob | None:
+    """A job as it was listed last, for a run whose runner has ended."""
+    return None if job is None or not job.status.is_final else job
+
+
+def _was_handed_over(folder: RunFolder) -> bool:
+    return folder.read_launch() is not None and (folder.path / JOB_FILE).exists()
+
+
+def _as_job(launch_spec: LaunchSpec) -> LaunchSpec:
+    """Nothing runs in an image here, and Ray hands out the devices."""
+    return replace(launch_spec, image=None, grant=None, engine_gives_devices=True)
+
+
+def _prepare(folder: RunFolder, launch_spec: LaunchSpec, job_id: str) -> None:
+    """Write the run's folder, and that it is a job. Raises LaunchFailed."""
+    folder.prepare(launch_spec)
+    path = folder.path / JOB_FILE
+    try:
+        replace_file(path, job_id)
+    except OSError as error:
+        raise LaunchFailed(fault_words(path, error)) from error

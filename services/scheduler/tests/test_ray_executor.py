@@ -1,0 +1,227 @@
+"""The Ray executor, by the conformance suite on a real cluster; and its table of cases without one."""
+
+import json
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nats
+import nats.errors
+import psutil
+import pytest
+from tests.executor_conformance import ExecutorConformance
+from tests.ray_cluster import ray_cluster
+
+from mosaic_contracts import launch, subjects
+from mosaic_contracts.interpreter import python_module
+from mosaic_contracts.services import ControlRequest
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.stack_files import STOP_MARK
+from mosaic_scheduler.errors import EngineUnavailable
+from mosaic_scheduler.executors import proc
+from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, Executor, LaunchSpec
+from mosaic_scheduler.executors.ray import RayExecutor, attempt_status, job_prefix
+from mosaic_scheduler.executors.ray_jobs import RayJob, RayJobs
+from mosaic_scheduler.executors.run_folder import RunFolder
+from mosaic_servicekit.testing import TestBroker, free_port
+from mosaic_servicekit.ulid import RunIdSource
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """Address of a real cluster."""
+    with tempfile.TemporaryDirectory(prefix="ray-") as folder, ray_cluster(Path(folder)) as address:
+        yield address
+
+
+@pytest.mark.broker
+@pytest.mark.timeout(300)
+class TestRayExecutor(ExecutorConformance):
+    """Real jobs, runners and workers; the drain is cut short, for most tests have no recorder."""
+
+    @pytest.fixture(autouse=True)
+    def surroundings(self, venvs: Path, cluster: str, broker: TestBroker) -> None:
+        """Runner, shipper and worker run in the environment of the synthetic worker, on the nodes of the cluster."""
+        self._python = str(venvs / "synthetic" / "bin" / "python")
+        self._jobs = RayJobs(cluster)
+        self._broker_url = broker.url
+
+    @pytest.fixture(autouse=True)
+    def short_drain(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Nobody takes the events here: do not wait half a minute for it."""
+        monkeypatch.setattr("mosaic_scheduler.executors.run_folder.DRAIN_S", 1.0)
+
+    def make(self, home: Path) -> Executor:
+        """With a stop over the test's broker."""
+        return RayExecutor(home, self._jobs, self._ask_stop, poll_s=0.5)
+
+    async def _ask_stop(self, ref: AttemptRef) -> bool:
+        client = await nats.connect(self._broker_url)
+        try:
+            request = ControlRequest(op="terminate").model_dump_json().encode()
+            answer = await client.request(subjects.control(ref.run_id), request, timeout=5)
+            return bool(json.loads(answer.data)["result"])
+        except (nats.errors.NoRespondersError, nats.errors.TimeoutError):
+            return False
+        finally:
+            await client.close()
+
+    def launch_spec(self, ref: AttemptRef, broker: TestBroker, spec: RunSpec) -> LaunchSpec:
+        """With the interpreter of the environment."""
+        return LaunchSpec(
+            ref=ref,
+            spec=spec,
+            nonce="n",
+            python=self._python,
+            worker_command=python_module(self._python, "mosaic_workerkit.testing.synthetic"),
+            broker_url=broker.url,
+            write_creds=None,
+            engine_gives_devices=True,
+        )
+
+    def kill_runner(self, home: Path, ref: AttemptRef) -> None:
+        """By its pid file: the node is this machine."""
+        info = json.loads((home / "runs" / ref.run_id / "control" / "runner.json").read_text())
+        process = proc.run_process(info["runner_pid"])
+        assert process is not None
+        proc.send_signal(process, signal.SIGKILL)
+
+    def end_all(self, home: Path) -> None:
+        """By what their environment says, and by the list of jobs."""
+        for process in proc.run_processes():
+            if process.run_dir.parent == home / "runs":
+                proc.send_signal(process, signal.SIGKILL)
+        for job_id, job in self._jobs.list().items():
+            if job_id.startswith(job_prefix(home)) and not job.status.is_final:
+                self._jobs.stop(job_id)
+
+    async def test_a_job_without_resources_waits_and_can_be_cancelled(
+        self, executor: Executor, broker: TestBroker, home: Path
+    ) -> None:
+        """What no node has room for is queued with words, and a cancel ends it although Ray still lists it."""
+        ref = AttemptRef(RunIdSource().next(), 1)
+        spec = RunSpec(
+            worker="synthetic", algorithm="synthetic", environment="Synthetic-v0", cpus=64
+        )
+        await executor.submit(self.launch_spec(ref, broker, spec))
+        status = await executor.status(ref)
+        assert status.phase is AttemptPhase.QUEUED
+        assert "queued at Ray" in status.detail
+        await executor.cancel(ref)
+        assert (await executor.status(ref)).phase is AttemptPhase.ABSENT
+
+    async def test_a_run_sees_the_gpus_that_ray_gives(
+        self, executor: Executor, broker: TestBroker, home: Path
+    ) -> None:
+        """The variable of the devices is Ray's; ours does not take its place."""
+        ref = AttemptRef(RunIdSource().next(), 1)
+        spec = RunSpec(
+            worker="synthetic",
+            algorithm="synthetic",
+            environment="Synthetic-v0",
+            gpus=1,
+            parameters={"events": 10**6, "rate": 10},
+        )
+        await executor.submit(self.launch_spec(ref, broker, spec))
+        await self.worker_started(home, ref)
+        info = json.loads((home / "runs" / ref.run_id / "control" / "runner.json").read_text())
+        environment = psutil.Process(info["worker_pid"]).environ()
+        assert environment["CUDA_VISIBLE_DEVICES"] in ("0", "1")
+        await executor.cancel(ref)
+        await self.ended(executor, ref)
+
+
+REPORT = {
+    "run_id": "r",
+    "attempt": 1,
+    "phase": "drained",
+    "code": 0,
+    "started_at": 1.0,
+    "ended_at": 2.0,
+}
+
+
+def _job(status: str, **fields: Any) -> RayJob:
+    return RayJob.model_validate({"status": status, "message": f"{status} is said", **fields})
+
+
+@pytest.mark.parametrize(
+    ("job", "begun", "report", "phase"),
+    [
+        (None, False, False, AttemptPhase.ABSENT),
+        (None, True, False, AttemptPhase.UNSEEN),
+        (None, True, True, AttemptPhase.ENDED),
+        (_job("PENDING"), False, False, AttemptPhase.QUEUED),
+        (_job("RUNNING"), False, False, AttemptPhase.ALIVE),
+        (_job("RUNNING"), True, True, AttemptPhase.ALIVE),
+        (_job("SUCCEEDED", driver_exit_code=0), True, True, AttemptPhase.ENDED),
+        (_job("FAILED"), True, True, AttemptPhase.ENDED),
+        (_job("FAILED", driver_exit_code=-9), True, False, AttemptPhase.LOST),
+        (_job("FAILED"), True, False, AttemptPhase.UNSEEN),
+        (_job("STOPPED"), True, False, AttemptPhase.LOST),
+        (_job("STOPPED"), False, False, AttemptPhase.LOST),
+        (_job("FAILED", driver_exit_code=127), False, False, AttemptPhase.REFUSED),
+        (_job("FAILED"), False, False, AttemptPhase.REFUSED),
+    ],
+)
+def test_report_first_then_heartbeats_then_ray(
+    tmp_path: Path, job: RayJob | None, begun: bool, report: bool, phase: AttemptPhase
+) -> None:
+    """Ray's word counts only where the runner left no report, and never ends a run whose node it lost."""
+    (tmp_path / "control").mkdir()
+    if begun:
+        (tmp_path / launch.LAUNCH_FILE).write_text(
+            launch.Launch(
+                run_id="r",
+                attempt=1,
+                nonce="n",
+                worker_argv=[],
+                shipper_argv=[],
+                broker_url="nats://127.0.0.1:1",
+                grace_s=1,
+                outbox_bytes=2**24,
+            ).model_dump_json()
+        )
+        (tmp_path / launch.RUNNER_LOCK).touch()
+    if report:
+        (tmp_path / launch.EXIT_FILE).write_text(json.dumps(REPORT))
+    status = attempt_status(RunFolder(tmp_path, AttemptRef("r", 1)), job)
+    assert status.phase is phase
+    if phase in (AttemptPhase.LOST, AttemptPhase.REFUSED):
+        assert job is not None
+        assert str(job.message) in status.detail
+
+
+@pytest.mark.parametrize(("marked", "by_ray"), [(False, True), (True, False)])
+def test_a_stop_in_ray_is_not_ours(tmp_path: Path, marked: bool, by_ray: bool) -> None:
+    """Our own stops are noted in the run's folder; without that somebody stopped the job in Ray."""
+    (tmp_path / "control").mkdir()
+    (tmp_path / launch.EXIT_FILE).write_text(json.dumps(REPORT))
+    if marked:
+        (tmp_path / STOP_MARK).touch()
+    status = attempt_status(RunFolder(tmp_path, AttemptRef("r", 1)), _job("STOPPED"))
+    assert status.asked_here is marked
+    assert (status.engine_end is not None) is by_ray
+
+
+def test_a_stopped_job_that_still_waits_is_absent(tmp_path: Path) -> None:
+    """Ray lists a job that was stopped before it had a node as PENDING for ever; its entry point starts nothing."""
+    (tmp_path / "control").mkdir()
+    (tmp_path / STOP_MARK).touch()
+    folder = RunFolder(tmp_path, AttemptRef("r", 1))
+    assert attempt_status(folder, _job("PENDING")).phase is AttemptPhase.ABSENT
+
+
+async def test_a_cluster_that_does_not_answer_is_unavailable(tmp_path: Path) -> None:
+    """Nothing is known then, and the words say what to do."""
+
+    async def nobody(_: AttemptRef) -> bool:
+        return False
+
+    executor = RayExecutor(tmp_path, RayJobs(f"http://127.0.0.1:{free_port()}"), nobody)
+    with pytest.raises(EngineUnavailable, match="MOSAIC_RAY_ADDRESS"):
+        await executor.adopt()
+    with pytest.raises(EngineUnavailable):
+        await executor.ready()
