@@ -53,6 +53,7 @@ class ComposeStack:
             "MOSAIC_PORT": str(self.port),
         }
         self._token = ""
+        self._built = set[str]()
 
     def compose(self, *args: str, within_s: float = UP_S, given: str | None = None) -> str:
         """`docker compose ...`; its output. Raises AssertionError with what it said."""
@@ -83,9 +84,11 @@ class ComposeStack:
             )
 
     def build_worker(self, name: str) -> None:
-        """The image of a worker of ours, as its files are now."""
-        with held_lock(BUILD_LOCK):
-            self.compose("--profile", "build", "build", "-q", name, within_s=BUILD_S)
+        """The image of a worker of ours, as its files are at the first call."""
+        if name not in self._built:
+            with held_lock(BUILD_LOCK):
+                self.compose("--profile", "build", "build", "-q", name, within_s=BUILD_S)
+            self._built.add(name)
 
     def up(self) -> None:
         """`up -d --wait`: green when it returns."""

@@ -1,6 +1,10 @@
-"""How well trained policies act: greedy, sampled, and without their normaliser. Two trainings of half a minute each."""
+"""How well trained policies act: greedy, sampled, and without their normaliser. Two trainings of seconds each.
+
+With `MOSAIC_TEST_REPEAT=2` or more CartPole is trained as the demo does it, in half a minute.
+"""
 
 import math
+import os
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -15,8 +19,17 @@ from mosaic_workerkit.testing.recorded import of_type
 
 pytestmark = pytest.mark.timeout(600)
 TRAINING_S = 400
-CARTPOLE = {"algorithm": "ppo", "environment": "CartPole-v1", "steps": 50_000, "seed": 4}
-"""The demo's budget. Seeds 1 to 5 reach 402, 445, 407, 472 and 445 over 100 greedy episodes."""
+IS_LONG = int(os.environ.get("MOSAIC_TEST_REPEAT", "1")) > 1
+CARTPOLE = {
+    "algorithm": "ppo",
+    "environment": "CartPole-v1",
+    "seed": 4,
+    **({"steps": 50_000} if IS_LONG else {"steps": 16_384, "parameters": {"learning_rate": 0.002}}),
+}
+"""Long: the demo's budget. Seeds 1 to 5 reach 402, 445, 407, 472 and 445 over 100 greedy episodes.
+
+Short: a third of it at a higher rate. Seeds 1 and 4 reach 468 and 465 over 20.
+"""
 HOPPER = {
     "algorithm": "ppo_continuous_action",
     "environment": "Hopper-v4",
@@ -67,10 +80,10 @@ def evaluate(
     return EvaluationResult.model_validate(found["data"])
 
 
-def test_cartpole_after_the_demos_budget(tmp_path: Path, trainings: Trainings) -> None:
+def test_cartpole_is_learned(tmp_path: Path, trainings: Trainings) -> None:
     """The greedy policy holds the pole for more than 400 steps of 500 on average."""
     checkpoint = checkpoint_of(trainings.cartpole)
-    result = evaluate(tmp_path / "run", CARTPOLE, checkpoint, episodes=20, sampled=False)
+    result = evaluate(tmp_path / "run", CARTPOLE, checkpoint, episodes=10, sampled=False)
     assert result.mean is not None
     assert result.mean > 400
 
@@ -78,7 +91,7 @@ def test_cartpole_after_the_demos_budget(tmp_path: Path, trainings: Trainings) -
 def test_a_warm_start_begins_well(tmp_path: Path, trainings: Trainings) -> None:
     """The first episodes of a training that begins with it are long; from nothing they have about 20 steps."""
     given = {"checkpoint": str(checkpoint_of(trainings.cartpole)), "learning_rate": 1e-5}
-    finished = run(tmp_path / "run", spec_of({**CARTPOLE, "steps": 4096}, parameters=given))
+    finished = run(tmp_path / "run", spec_of({**CARTPOLE, "steps": 2560}, parameters=given))
     assert finished.code == 0, finished.stderr
     assert fmean(each["episode_return"] for each in of_type(finished.events, "episode")[:4]) > 100
 
