@@ -8,7 +8,7 @@ from stack_under_test import StackUnderTest, running_stack
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 
-STEPS = 6_144
+STEPS = 4_096
 
 
 @pytest.fixture(scope="session")

@@ -124,11 +124,11 @@ def test_a_real_run_survives_kills(stack: StackUnderTest, trained: RunView) -> N
     `tests/kills` kills each part alone.
     """
     view = submit_again(stack, trained)
-    stack.wait_stored(view.run_id, 1_000)
+    stack.wait_stored(view.run_id, 700)
     stack.kill_run_part(view.run_id, "shipper")
-    stack.wait_stored(view.run_id, 2_000)
+    stack.wait_stored(view.run_id, 1_400)
     stack.kill_service("recorder")
-    stack.wait_stored(view.run_id, 3_500)
+    stack.wait_stored(view.run_id, 2_400)
     stack.kill_broker_and_its_store()
     view = stack.wait_final(view.run_id, within_s=180)
     assert view.state is RunState.SUCCEEDED, view.end
@@ -142,7 +142,7 @@ def test_a_killed_worker_leaves_the_run_up_to_its_death(
 ) -> None:
     """The store has the unharmed run's values up to the worker's last event."""
     view = submit_again(stack, trained)
-    stack.wait_stored(view.run_id, 1_500)
+    stack.wait_stored(view.run_id, 1_000)
     stack.kill_run_part(view.run_id, "worker")
     view = stack.wait_final(view.run_id, within_s=180)
     assert view.end is not None
