@@ -19,6 +19,7 @@ TEMPLATES = {
     "blank": ("worker_gymnasium", "table"),
     "script": ("own_script", "own_script"),
     "sb3": ("worker_sb3", "sb3"),
+    "pettingzoo": ("worker_pettingzoo", "pettingzoo"),
 }
 """Folder below `examples`, and the id of the worker in it."""
 _ID = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -31,6 +32,9 @@ def new_worker(
     name: Annotated[str, typer.Argument(help="Id of the worker, and name of its folder.")],
     sb3: Annotated[
         bool, typer.Option("--sb3", help="Stable-Baselines3: PPO, A2C, DQN, SAC, TD3.")
+    ] = False,
+    pettingzoo: Annotated[
+        bool, typer.Option("--pettingzoo", help="Several agents, in environments of PettingZoo.")
     ] = False,
     script: Annotated[
         bool, typer.Option("--script", help="A plain training script, which runs unchanged.")
@@ -51,7 +55,8 @@ def new_worker(
 
     It is on the list of workers at once. Its README says what to change first.
     """
-    chosen = [word for word, is_it in (("sb3", sb3), ("script", script), ("blank", blank)) if is_it]
+    asked = {"sb3": sb3, "pettingzoo": pettingzoo, "script": script, "blank": blank}
+    chosen = [word for word, is_it in asked.items() if is_it]
     if len(chosen) > 1:
         raise ValueRefused(f"Give one of --{' and --'.join(chosen)}.")
     if _ID.fullmatch(name) is None:

@@ -3,6 +3,7 @@
 `from mosaic_gymkit import EnvironmentRun, replay_run` is what most workers need.
 """
 
+from mosaic_gymkit.agents import register_agents
 from mosaic_gymkit.describing import describe_environments
 from mosaic_gymkit.live import LiveView
 from mosaic_gymkit.play.policy import PolicyPlay
@@ -20,5 +21,6 @@ __all__ = [
     "StepBatch",
     "describe_environments",
     "recorded",
+    "register_agents",
     "replay_run",
 ]

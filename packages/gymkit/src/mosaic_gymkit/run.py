@@ -6,6 +6,7 @@ import gymnasium
 
 from mosaic_contracts.compat import Self
 from mosaic_contracts.wire import Actor
+from mosaic_gymkit.agents import AgentsEnvironment, AgentsRecorder
 from mosaic_gymkit.clips import ClipRecorder
 from mosaic_gymkit.grids import grid_of
 from mosaic_gymkit.live import LiveView
@@ -92,7 +93,11 @@ class EnvironmentRun:
         every = self.telemetry.spec.clip_every
         if every is not None and self._made == 1 and is_watchable(env):
             self._clips = ClipRecorder(env, self.telemetry, every, lambda: self.global_step)
-        return _CountedSteps(env, self)
+        counted: gymnasium.Env[Any, Any] = _CountedSteps(env, self)
+        if isinstance(env.unwrapped, AgentsEnvironment):
+            index = self._made - 1
+            return AgentsRecorder(counted, self.telemetry, index, lambda: self.global_step)
+        return counted
 
     def record_config(
         self, arguments: Any, env: gymnasium.Env[Any, Any], *, num_envs: int = 1, **more: Any
