@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mosaic_cli.cluster_check import slurm_findings
 from mosaic_cli.errors import HomeUnusable
 from mosaic_cli.stack import xmpp_wish as xmpp
 from mosaic_cli.stack.layout import Layout, disk_low_bytes, disk_reserve_bytes
@@ -53,6 +54,7 @@ def examine(layout: Layout) -> list[Finding]:
         _stack,
         _copies,
         _xmpp,
+        _slurm,
     ]
     checks = [_python, _clock, _named, _answer, _xmpp_elsewhere] if is_elsewhere() else here
     return [finding for check in checks for finding in _findings(check, layout)]
@@ -267,6 +269,10 @@ def _xmpp(layout: Layout) -> list[Finding]:
         return [_ok("xmpp", "comes up with the stack")]
     words = f"{entries[0].state.replace('_', ' ')}: {known.domain} at {known.host}:{known.port}"
     return [_ok("xmpp", words) if entries[0].state == "up" else _warning("xmpp", words)]
+
+
+def _slurm(_: Layout) -> list[Finding]:
+    return slurm_findings()
 
 
 def _old_ports(layout: Layout) -> list[Finding]:

@@ -103,6 +103,18 @@ class SlurmCluster:
         self._spawn("slurmctld", "-D", *(["-c"] if is_new else []))
         _until(self._answers, f"slurmctld does not answer; see {self.folder}/log")
 
+    def wait_saved(self, job_id: str) -> None:
+        """Wait until the controller has written down that a job runs.
+
+        It does so up to 5 s late. After a crash before that it ends the job and starts it again.
+        """
+        state = self.folder / "state" / "job_state"
+        now = time.time()
+        self.run("scontrol", "update", f"JobId={job_id}", "Comment=saved")
+        _until(
+            lambda: state.exists() and state.stat().st_mtime > now, "the controller saves nothing"
+        )
+
     def kill(self, daemon: str) -> None:
         """SIGKILL `slurmctld` or the slurmd of a node. Jobs go on."""
         process = self._daemons.pop(daemon)

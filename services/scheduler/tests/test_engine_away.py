@@ -15,7 +15,13 @@ from mosaic_scheduler.database import Database
 from mosaic_scheduler.disk.level import SpaceLimits
 from mosaic_scheduler.disk.watch import VolumeWatch
 from mosaic_scheduler.errors import EngineUnavailable
-from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptStatus, Executor
+from mosaic_scheduler.executors.protocol import (
+    AttemptPhase,
+    AttemptStatus,
+    Bounds,
+    Executor,
+    Internet,
+)
 from mosaic_scheduler.reconcile.dispatch import Dispatcher
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
@@ -28,6 +34,8 @@ OTHER = "01ARZ3NDEKTSV4RRFFQ69G5FAW"
 
 class _Away:
     """An executor whose engine is gone; what it knows without the engine it answers."""
+
+    bounds = Bounds(memory=False, internet=Internet.OPEN)
 
     def __init__(self) -> None:
         self.swept: list[str] = []

@@ -93,6 +93,9 @@ class Launch(PeerModel):
     """Certificate (PEM) of the only authority to trust with `tls://`; empty: those that the system trusts."""
     grace_s: float
     """Seconds between SIGTERM and SIGKILL for the worker's tree."""
+    engine_kill_wait_s: float | None = None
+    """Seconds between SIGTERM and SIGKILL of a stop that the engine begins by itself; None: it begins none, or gives
+    `grace_s`. A stop without MOSAIC's mark (`STOP_MARK`) is such a one."""
     drain_s: float = 30.0
     """Seconds that the shipper may take after the worker's end. Remaining events are shipped later."""
     outbox_bytes: int

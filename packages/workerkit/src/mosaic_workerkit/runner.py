@@ -56,6 +56,10 @@ _SHIPPER = "mosaic_workerkit.shipper"
 _SHIPPER_ENDS_S = 1.0
 """Beyond its drain time, before it is killed."""
 _SHIPPER_GAVE_UP = 3
+_REPORT_S = 5.0
+"""To end the worker's tree and write the report, before the engine kills this process too."""
+_STOP_MARK = "control/stop.sent"
+"""As `mosaic_contracts.stack_files` has it."""
 _BACKLOG = 128
 """Connections that may wait for the shipper at a door."""
 _LOOK_S = 0.3
@@ -322,9 +326,10 @@ class Runner:
             _say("worker.killed", reason="second stop signal")
             self._kill_tree()
             return
-        _say("worker.asked_to_stop", grace_s=self._launch["grace_s"])
+        grace_s = self._grace_s()
+        _say("worker.asked_to_stop", grace_s=grace_s)
         self._stop_asked = True
-        self._kill_due = time.monotonic() + float(self._launch["grace_s"])
+        self._kill_due = time.monotonic() + grace_s
         # The trainer alone: its helpers must live until it has saved its checkpoint.
         os.kill(self._worker, signal.SIGTERM)
         try:
@@ -333,6 +338,14 @@ class Runner:
             _say(
                 "info.not_written", error=str(error)
             )  # a worker may delete what it likes in its folder
+
+    def _grace_s(self) -> float:
+        """Seconds for the worker's own end: fewer where the engine began the stop, and kills us too after its time."""
+        grace_s = float(self._launch["grace_s"])
+        engine_s = self._launch.get("engine_kill_wait_s")
+        if engine_s is None or (self._run_dir / _STOP_MARK).exists():
+            return grace_s
+        return max(0.0, min(grace_s, float(engine_s) - _REPORT_S))
 
     def _kill_tree(self) -> None:
         self._kill_due = None

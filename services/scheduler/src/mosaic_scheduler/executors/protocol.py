@@ -99,6 +99,8 @@ class LaunchSpec:
     """The worker's container image, for an executor that starts containers."""
     engine_gives_devices: bool = False
     """The engine sets the variables of its GPUs itself, where the attempt runs."""
+    engine_kill_wait_s: float | None = None
+    """What a stop that the engine begins by itself leaves between SIGTERM and SIGKILL; None: it begins none."""
     doors: Sequence[Door] = ()
     """How a run without a network reaches broker and XMPP server."""
 
@@ -135,6 +137,8 @@ class EngineEndKind(StrEnum):
     PREEMPTED = "preempted"
     NODE_FAILED = "node_failed"
     TIME_LIMIT = "time_limit"
+    RESTARTED = "restarted"
+    """It ended the attempt, and started it a second time, which its runner refused."""
     CANCELLED = "cancelled"
     """Somebody cancelled it with the engine's own command."""
 

@@ -129,6 +129,7 @@ class RunFolder:
             broker_url=launch_spec.broker_url,
             broker_ca=launch_spec.broker_ca,
             grace_s=launch_spec.spec.grace_s,
+            engine_kill_wait_s=launch_spec.engine_kill_wait_s,
             drain_s=DRAIN_S if launch_spec.shares_folder else NODE_DRAIN_S,
             shares_folder=launch_spec.shares_folder,
             orphan_s=None if launch_spec.shares_folder else ORPHAN_S,

@@ -37,7 +37,7 @@ from mosaic_scheduler.executors.protocol import (
 )
 from mosaic_scheduler.executors.run_folder import DRAIN_S, RUNNER_MODULE, RunFolder, fault_words
 from mosaic_scheduler.executors.slurm_commands import SlurmCommands, SlurmRefused
-from mosaic_scheduler.executors.slurm_jobs import SlurmJob, attempt_status
+from mosaic_scheduler.executors.slurm_jobs import SlurmJob, attempt_status, is_whole
 from mosaic_scheduler.executors.slurm_queue import SlurmQueue
 from mosaic_scheduler.executors.slurm_site import SlurmSite
 from mosaic_scheduler.settings import SchedulerSettings
@@ -141,7 +141,9 @@ class SlurmExecutor:
         if (await self.status(ref)).phase is not AttemptPhase.ABSENT:
             return
         folder = self._folder(ref)
-        await asyncio.to_thread(_prepare, folder, _as_job(launch_spec))
+        kill_wait_s = (await self._site.settings()).kill_wait_s
+        job = replace(_as_job(launch_spec), engine_kill_wait_s=float(kill_wait_s))
+        await asyncio.to_thread(_prepare, folder, job)
         argv = ["sbatch", "--parsable", *self._limits(launch_spec.spec), *self._place(folder, ref)]
         try:
             printed = await self._commands.run(*argv)
@@ -159,7 +161,7 @@ class SlurmExecutor:
         if not self._was_handed_over(folder):
             return await self._here.status(ref)
         report = folder.report()
-        if report is not None and report.phase is not launch.ExitPhase.WORKER_ENDED:
+        if report is not None and is_whole(report, folder):
             self._queue.forget(self._name(ref))
             return attempt_status(self._queue.known(self._name(ref)), folder, "")
         job = await self._queue.find(self._name(ref))

@@ -48,6 +48,13 @@ _ENDS = {
         "Its job was cancelled in Slurm (`scancel`), not by MOSAIC.",
     ),
 }
+_RESTARTED = EngineEnd(
+    EngineEndKind.RESTARTED,
+    "Slurm ended its job and started it again, as it does with a young job when its controller crashed. A run is never "
+    "started twice.",
+)
+_STARTED_BEFORE = "was started before"
+"""What a runner logs that was started a second time."""
 _REASONS = {
     "None": "Slurm has not looked at it yet",
     "Priority": "other jobs are before it",
@@ -168,7 +175,7 @@ def attempt_status(job: SlurmJob | None, folder: RunFolder, log_tail: str) -> At
     """
     report, has_begun = folder.report(), folder.has_lock_file()
     node = job.node if job is not None else ""
-    if report is not None and (_is_last_word(report) or job is None or job.has_ended):
+    if report is not None and (is_whole(report, folder) or job is None or job.has_ended):
         return folder.ended(report, engine_end=_engine_end(job), node=node)
     if job is None:
         unknown = "Slurm does not know its job any more."
@@ -182,14 +189,20 @@ def attempt_status(job: SlurmJob | None, folder: RunFolder, log_tail: str) -> At
     return _died(job, folder, has_begun, log_tail)
 
 
-def _is_last_word(report: ExitReport) -> bool:
-    """Whether the runner has nothing left to do."""
-    return report.phase is not ExitPhase.WORKER_ENDED
+def is_whole(report: ExitReport, folder: RunFolder) -> bool:
+    """Whether a report has all there is to know: the runner is done, and nobody but MOSAIC stopped it.
+
+    Who else did, and why, is Slurm's to say once it has ended the job.
+    """
+    is_done = report.phase is not ExitPhase.WORKER_ENDED
+    return is_done and (not report.stop_signal_sent or folder.was_stopped_here())
 
 
 def _died(job: SlurmJob, folder: RunFolder, has_begun: bool, log_tail: str) -> AttemptStatus:
     """A job that has ended without a report."""
     end = _engine_end(job)
+    if end is None and has_begun and _STARTED_BEFORE in log_tail:
+        end = _RESTARTED
     if not has_begun and end is None:
         words = f"Slurm ended its job as {job.state} ({job.reason}): {log_tail or 'no output'}"
         return AttemptStatus(AttemptPhase.REFUSED, detail=words, node=job.node)

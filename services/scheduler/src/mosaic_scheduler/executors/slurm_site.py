@@ -2,14 +2,14 @@
 
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from mosaic_contracts.slurm_settings import CONFIG_COMMAND, SlurmSettings, parse_settings
 from mosaic_scheduler.errors import EngineUnavailable
 from mosaic_scheduler.executors.slurm_commands import SlurmCommands
 
 _KNOWN_S = 300.0
 """So long an answer is good: nodes come and go in days."""
-_SETTING = re.compile(r"^(\w+)\s*=\s*(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -19,53 +19,6 @@ class SlurmNode:
     cpus: int = 1
     memory_mb: int = 0
     gpus: int = 0
-
-
-@dataclass(frozen=True)
-class SiteSettings:
-    """`scontrol show config`, as far as it concerns a run."""
-
-    values: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def holds_memory(self) -> bool:
-        """Whether a job is held to its memory."""
-        return "cgroup" in self._text("TaskPlugin") and self._is("ConstrainRAMSpace", "yes")
-
-    @property
-    def kill_wait_s(self) -> int:
-        """Seconds between Slurm's SIGTERM and SIGKILL."""
-        return self._seconds("KillWait")
-
-    @property
-    def remembers_s(self) -> int:
-        """Seconds for which Slurm knows a job that has ended."""
-        return self._seconds("MinJobAge")
-
-    @property
-    def version(self) -> str:
-        """Slurm's version."""
-        return self._text("SLURM_VERSION")
-
-    @property
-    def ends_all(self) -> bool:
-        """Whether no process of a job outlives it."""
-        return "cgroup" in self._text("ProctrackType")
-
-    def _text(self, name: str) -> str:
-        return self.values.get(name, "")
-
-    def _is(self, name: str, value: str) -> bool:
-        return self._text(name).casefold() == value
-
-    def _seconds(self, name: str) -> int:
-        found = re.match(r"\d+", self._text(name))
-        return int(found.group()) if found else 0
-
-
-def parse_settings(text: str) -> SiteSettings:
-    """The settings in what `scontrol show config` printed."""
-    return SiteSettings({name: value.strip() for name, value in _SETTING.findall(text)})
 
 
 def parse_nodes(text: str) -> SlurmNode:
@@ -99,7 +52,7 @@ class SlurmSite:
         self._commands = commands
         self._partition = partition
         self._node: tuple[float, SlurmNode] | None = None
-        self._settings: SiteSettings | None = None
+        self._settings: SlurmSettings | None = None
 
     @property
     def holds_memory(self) -> bool:
@@ -126,8 +79,8 @@ class SlurmSite:
         where = [f"--partition={self._partition}"] if self._partition else []
         return parse_nodes(await self._commands.run("sinfo", "-h", "-e", "-o", "%c|%m|%G", *where))
 
-    async def settings(self) -> SiteSettings:
+    async def settings(self) -> SlurmSettings:
         """The site's settings. Raises EngineUnavailable, SlurmRefused."""
         if self._settings is None:
-            self._settings = parse_settings(await self._commands.run("scontrol", "show", "config"))
+            self._settings = parse_settings(await self._commands.run(*CONFIG_COMMAND))
         return self._settings

@@ -175,7 +175,7 @@ def _outcome_from_engine(
             return RunState.CANCELLED, _end(EndCause.STOPPED_BY_USER, end.words + how, report)
         case EngineEndKind.TIME_LIMIT:
             return RunState.TIMED_OUT, _end(EndCause.WALL_TIME, end.words + how, report)
-        case EngineEndKind.PREEMPTED | EngineEndKind.NODE_FAILED:
+        case EngineEndKind.PREEMPTED | EngineEndKind.NODE_FAILED | EngineEndKind.RESTARTED:
             message = f"Interrupted: {end.words}{how or _UNSAVED}{_next_step(record)}"
             return RunState.INTERRUPTED, _end(EndCause.INTERRUPTED, message, report)
 
@@ -267,7 +267,9 @@ def _signal_name(number: int) -> str:
 def _out_of_memory(record: RunRecord, *, is_limited: bool = False) -> str:
     """`is_limited`: it is known to have run in a container."""
     limit_mb = record.spec.memory_mb
-    if limit_mb is None or not (is_limited or record.image):
+    if limit_mb is None and record.node:
+        return "The run needed more memory than the cluster gives a job that asks for none. Give it `memory_mb`."
+    if limit_mb is None or not (is_limited or record.image or record.node):
         return "The run needed more memory than this machine had left."
     return (
         f"The run needed more than the {mib_text(limit_mb)} of memory that it was given (`memory_mb`). "

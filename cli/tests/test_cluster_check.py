@@ -1,0 +1,61 @@
+"""What `doctor` says of a Slurm cluster."""
+
+from pathlib import Path
+
+import pytest
+
+from mosaic_cli.cluster_check import settings_findings, slurm_findings
+from mosaic_contracts.slurm_settings import parse_settings
+
+GOOD = """\
+KillWait                = 60 sec
+MinJobAge               = 300 sec
+ProctrackType           = proctrack/cgroup
+SLURM_VERSION           = 22.05.8
+TaskPlugin              = task/affinity,task/cgroup
+ConstrainRAMSpace       = yes
+"""
+
+
+def test_a_site_that_is_set_up_well() -> None:
+    """One line, with the version."""
+    (found,) = settings_findings(parse_settings(GOOD))
+    assert (found.level, found.message) == ("ok", "Slurm 22.05.8 answers")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("KillWait                = 60", "KillWait = 10", "KillWait is 10 s"),
+        ("MinJobAge               = 300", "MinJobAge = 30", "MOSAIC_SLURM_POLL_S"),
+        ("task/affinity,task/cgroup", "task/none", "no job is held to its memory"),
+        ("proctrack/cgroup", "proctrack/linuxproc", "can outlive its job"),
+    ],
+)
+def test_each_setting_that_costs_something(before: str, after: str, words: str) -> None:
+    """What it costs, and what can be done."""
+    _, found = settings_findings(parse_settings(GOOD.replace(before, after)))
+    assert found.level == "warning"
+    assert words in found.message
+
+
+def test_no_slurm_is_no_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Only a stack that is to use one needs its programs."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("MOSAIC_PLACEMENT", raising=False)
+    assert slurm_findings() == []
+    monkeypatch.setenv("MOSAIC_PLACEMENT", "slurm")
+    (found,) = slurm_findings()
+    assert found.level == "blocking"
+    assert "login node" in found.message
+
+
+def test_a_controller_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Slurm's own words are shown."""
+    program = tmp_path / "scontrol"
+    program.write_text("#!/bin/sh\necho 'Unable to contact slurm controller' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    monkeypatch.setenv("MOSAIC_PLACEMENT", "slurm")
+    (found,) = slurm_findings()
+    assert (found.level, "Unable to contact" in found.message) == ("blocking", True)
