@@ -154,6 +154,30 @@ def test_stop_of_a_deaf_worker(tmp_path: Path, second: bool) -> None:
     assert (got.signal, got.stop_signal_sent, got.killed_after_grace) == (9, True, True)
 
 
+@pytest.mark.parametrize("is_ours", [False, True])
+def test_a_stop_of_the_engine_has_less_time(tmp_path: Path, is_ours: bool) -> None:
+    """Only a stop that MOSAIC did not announce ends before the engine would kill the runner too."""
+    code = (
+        "import signal, sys, time; signal.signal(15, lambda *_: (time.sleep(1), sys.exit(0)));"
+        "print('ready', flush=True)\nwhile 1: signal.pause()"
+    )
+    folder = make_run_folder(
+        tmp_path / "run",
+        worker_argv=python(code),
+        shipper_argv=QUIET_SHIPPER,
+        grace_s=60,
+        engine_kill_wait_s=5.2,
+    )
+    if is_ours:
+        (folder / "control/stop.sent").touch()
+    process = start(folder)
+    log = folder / "logs/worker.log"
+    until(lambda: log.exists() and "ready" in log.read_text())
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 0
+    assert report(folder).killed_after_grace is not is_ours
+
+
 def test_stop_during_start(tmp_path: Path) -> None:
     """A SIGTERM at any time of the start is obeyed, and there is a report."""
     for delay_ms in (30, 60, 90, 140):

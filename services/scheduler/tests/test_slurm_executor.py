@@ -44,6 +44,8 @@ def client(cluster: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> None:
 class TestSlurmExecutor(ExecutorConformance):
     """Real jobs; the drain is cut short, for most tests have no recorder."""
 
+    adopted_events = 2000
+
     @pytest.fixture(autouse=True)
     def interpreter(self, venvs: Path, cluster: SlurmCluster) -> None:
         """Runner, shipper and worker run in the environment of the synthetic worker."""

@@ -221,7 +221,7 @@ def _variable(pid: int, name: str) -> str:
 
 
 def _opens(pid: int, folder: Path, device: str) -> str:
-    """What a process in the cgroup of `pid` is told when it opens a GPU of the first node."""
+    """What the kernel answers a process in the cgroup of `pid` that opens a GPU of the first node."""
     groups = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
     path = next(line.split(":", 2)[2] for line in groups if "devices" in line.split(":")[1])
     script = f"echo $$ > /sys/fs/cgroup/devices{path}/cgroup.procs; cat {folder}/gpu1{device}"

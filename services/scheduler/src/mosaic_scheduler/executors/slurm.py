@@ -202,7 +202,9 @@ class SlurmExecutor:
         """See `Executor.adopt`."""
         jobs = await self._queue.jobs()
         refs = [self._ref(job.name) for job in jobs if not job.has_ended]
-        return [ref for ref in refs if ref is not None] + await self._here.adopt()
+        # Slurm says of a job for some seconds that it runs when its runner is done.
+        alive = [ref for ref in refs if ref is not None and not self._is_done(ref)]
+        return alive + await self._here.adopt()
 
     async def gpu_holds(self) -> list[GpuHold]:
         """None that are ours: Slurm keeps account of its devices."""
@@ -324,6 +326,11 @@ class SlurmExecutor:
 
     def _was_handed_over(self, folder: RunFolder) -> bool:
         return folder.read_launch() is not None and (folder.path / JOB_FILE).exists()
+
+    def _is_done(self, ref: AttemptRef) -> bool:
+        folder = self._folder(ref)
+        report = folder.report()
+        return report is not None and is_whole(report, folder)
 
     def _runner_tail(self, folder: RunFolder) -> str:
         return " / ".join(last_lines(folder.path / launch.RUNNER_LOG, _RUNNER_LINES))
