@@ -35,7 +35,7 @@ class ExecutorConformance(ABC):
     """The suite."""
 
     adopted_events = 300
-    """Of a run that a second executor must find alive: 200 events a second."""
+    """Events of a run that a second executor must find alive, at 200 a second."""
 
     @abstractmethod
     def make(self, home: Path) -> Executor:
@@ -169,7 +169,9 @@ class ExecutorConformance(ABC):
         self, executor: Executor, broker: TestBroker, home: Path
     ) -> None:
         """A second executor finds what the first one started, and sees its true end."""
-        ref = await self.submit(executor, broker, events=self.adopted_events, rate=200.0, exit_code=3)
+        ref = await self.submit(
+            executor, broker, events=self.adopted_events, rate=200.0, exit_code=3
+        )
         await self.worker_started(home, ref)
         second = self.make(home)
         assert ref in await second.adopt()

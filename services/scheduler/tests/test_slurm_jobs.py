@@ -43,7 +43,7 @@ class _Folder(RunFolder):
     def has_lock_file(self) -> bool:
         return self._begun
 
-    def was_stopped_here(self) -> bool:
+    def was_stop_marked(self) -> bool:
         return self._stopped
 
 

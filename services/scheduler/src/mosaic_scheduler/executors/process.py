@@ -65,7 +65,17 @@ class ProcessExecutor:
     name = "process"
     bounds = Bounds(memory=False, internet=Internet.OPEN, files=True)
 
-    def __init__(self, home: Path, cores: int) -> None:
+    def __init__(
+        self, home: Path, cores: int, is_elsewhere: Callable[[Path], bool] = lambda _: False
+    ) -> None:
+        """Start and find processes of this machine.
+
+        Args:
+            home: MOSAIC_HOME.
+            cores: to give away.
+            is_elsewhere: whether a run's folder is in the hands of another executor, whose node may be this machine.
+        """
+        self._is_elsewhere = is_elsewhere
         self._runs = home / RUNS_DIR
         self._cores = cores
         self._tracked: dict[AttemptRef, _Tracked] = {}
@@ -230,7 +240,8 @@ class ProcessExecutor:
         return [process for process in found if self._is_own(process)]
 
     def _is_own(self, process: RunProcess) -> bool:
-        return process.run_dir.parent == self._runs
+        is_below = process.run_dir.parent == self._runs
+        return is_below and not self._is_elsewhere(process.run_dir)
 
     async def _end(self, condemned: Callable[[RunProcess], bool]) -> int:
         victims = [process for process in await self._own_processes() if condemned(process)]

@@ -93,7 +93,7 @@ class SlurmExecutor:
         self._queue = SlurmQueue(self._commands, self._prefix, options.poll_s)
         self._queue.on_look = self._changed
         self._site = SlurmSite(self._commands, options.partition)
-        self._here = ProcessExecutor(home, cores=1)
+        self._here = ProcessExecutor(home, 1, lambda run_dir: (run_dir / JOB_FILE).exists())
         self._here.on_change(self._changed)
         self.bounds = Bounds(memory=False, internet=Internet.OPEN, files=True, queues=True)
         """Memory is held to a limit where the site's configuration says so, once that is known."""

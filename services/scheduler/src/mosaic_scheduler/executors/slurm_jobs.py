@@ -195,7 +195,7 @@ def is_whole(report: ExitReport, folder: RunFolder) -> bool:
     Who else did, and why, is Slurm's to say once it has ended the job.
     """
     is_done = report.phase is not ExitPhase.WORKER_ENDED
-    return is_done and (not report.stop_signal_sent or folder.was_stopped_here())
+    return is_done and (not report.stop_signal_sent or folder.was_stop_marked())
 
 
 def _died(job: SlurmJob, folder: RunFolder, has_begun: bool, log_tail: str) -> AttemptStatus:

@@ -44,7 +44,9 @@ class SlurmQueue:
             EngineUnavailable: Slurm does not answer, or was not asked often enough yet.
         """
         await self._ensure()
-        self._watched.add(name)
+        if name not in self._watched:
+            self._watched.add(name)
+            self.look_soon()  # the watch may rest: nobody was interested in anything
         job = self._jobs.get(name)
         if job is not None:
             self._missing_since.pop(name, None)
