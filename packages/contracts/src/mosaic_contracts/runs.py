@@ -9,6 +9,8 @@ from mosaic_contracts.clock import ClockReading
 from mosaic_contracts.figures import steps_done, steps_in_all
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.replays import ReplayResult
+from mosaic_contracts.shipper_messages import Progress as Progress
+from mosaic_contracts.shipper_messages import SourceMark as SourceMark
 from mosaic_contracts.spec import ParameterValue, RunSpec
 from mosaic_contracts.states import EndCause, RunState, StopStep
 
@@ -42,15 +44,6 @@ class RunEnd(PeerModel):
     """Step of the stop that ended the worker; None: it was not stopped, or had not started."""
     last_lines: list[str] = Field(default_factory=list)
     """Last lines of the worker's output, progress bars collapsed."""
-
-
-class Progress(PeerModel):
-    """Progress as the trainer reports it."""
-
-    step: int = 0
-    total: int | None = None
-    age_s: float | None = None
-    """Seconds since the trainer last reported progress, by the receiver's clock."""
 
 
 class Resumption(PeerModel):
@@ -149,19 +142,6 @@ class RunRecord(PeerModel):
     submitted. Empty: the worker names none, or an older scheduler took the run."""
     deleted_at: AwareDatetime | None = None
     """Time at which the user archived the run. It is hidden, and deleted after a day (see `restore`)."""
-
-
-class SourceMark(PeerModel):
-    """How many events of one source of an attempt are in the store."""
-
-    attempt: int
-    source: str
-    last_seq: int
-    """Highest seq in the store."""
-    next_seq: int
-    """First seq that is not in the store. All lower ones are."""
-    missing: int
-    """Seqs below `last_seq` that are not in the store."""
 
 
 class RunSummary(PeerModel):

@@ -10,19 +10,16 @@ from pydantic import Field, SecretStr, field_serializer
 
 from mosaic_contracts.groups import GroupView
 from mosaic_contracts.models import PeerModel
-from mosaic_contracts.problems import Problem
-from mosaic_contracts.runs import Progress, RunRecord, SourceMark
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.shipper_messages import Committed as Committed
+from mosaic_contracts.shipper_messages import CommittedRequest as CommittedRequest
+from mosaic_contracts.shipper_messages import ControlRequest as ControlRequest
+from mosaic_contracts.shipper_messages import Heartbeat as Heartbeat
+from mosaic_contracts.shipper_messages import Reply as Reply
 from mosaic_contracts.stack import StackProxies
 from mosaic_contracts.storage_reports import StorageVolume
 from mosaic_contracts.store_upkeep import StoreSpace
 from mosaic_contracts.worker import Finding, WorkerDescription, WorkerManifest
-
-
-class Reply(PeerModel):
-    """Answer of a service: a result or a problem."""
-
-    result: Any = None
-    problem: Problem | None = None
 
 
 class NoRequest(PeerModel):
@@ -337,15 +334,6 @@ class SchedulerStatus(PeerModel):
     """What else is wrong and what to do, e.g. that the file of storage profiles is not valid."""
 
 
-class CommittedRequest(PeerModel):
-    """Asks how far a run's sources are in the store."""
-
-    run_id: str
-    from_seq: int = 1
-    """`next_seq` of the answer is sought from here on. Above 1 it is the first seq that the asker still has: after a
-    loss of the store, what is below it cannot come any more and stays a gap."""
-
-
 class StoredRequest(PeerModel):
     """Asks the recorder to answer when a message of the stream is in the store, or after a moment."""
 
@@ -357,14 +345,6 @@ class StoredAnswer(PeerModel):
 
     cursor: int
     """Stream sequence of the last message in the store."""
-
-
-class Committed(PeerModel):
-    """How far a run's sources are in the store. Also published on `subjects.committed(run_id)` after commits, at
-    most four times a second for each run."""
-
-    run_id: str
-    marks: list[SourceMark]
 
 
 class Pruned(PeerModel):
@@ -392,39 +372,3 @@ class RecorderStatus(PeerModel):
     """Number of times since the start that a deleted or older stream was noticed and repaired."""
     store: StoreSpace | None = None
     """Size of the store; None: there is none yet, or an older recorder."""
-
-
-class Heartbeat(PeerModel):
-    """State of a trainer, on `subjects.heartbeat(run_id)`. Sent every second for a watched run, else every two
-    seconds."""
-
-    run_id: str
-    attempt: int
-    progress: Progress
-    worker_pid: int | None = None
-    worker_state: str | None = None
-    """Letter of /proc/<pid>/stat (R, S, D, T, Z), or None when there is no such process."""
-    cpu_s: float | None = None
-    rss_bytes: int | None = None
-    last_seq: int = 0
-    """Highest seq in the outbox."""
-    acked_seq: int = 0
-    committed_seq: int = 0
-    outbox_bytes: int = 0
-    waiting_for_outbox: bool = False
-    """Whether the trainer waits because its outbox is full."""
-    note: str = ""
-    """Why the broker accepts no batch now."""
-    notes: list[str] = Field(default_factory=list)
-    """The worker's current notes for the user (`Telemetry.note`)."""
-
-
-class ControlRequest(PeerModel):
-    """`subjects.control(run_id)`, answered by the shipper, which asks the trainer if necessary."""
-
-    op: str
-    """`watch` (ttl_s: publish every 20 ms instead of 100 ms), `frames` (data: `FramesWanted`, for ttl_s), `show` (data:
-    `StepRange`), `act` (data: `PlayInputs`), `stop`, `terminate` (SIGTERM to the runner, for an engine that cannot
-    signal it alone), `ping`."""
-    ttl_s: float | None = None
-    data: dict[str, Any] = Field(default_factory=dict)

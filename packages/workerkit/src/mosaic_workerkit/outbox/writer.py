@@ -16,7 +16,7 @@ from pathlib import Path
 from zlib import crc32
 
 from mosaic_base.locks import open_lock
-from mosaic_contracts.spec import FullOutboxPolicy
+from mosaic_contracts.choices import FullOutboxPolicy
 from mosaic_contracts.wire import MAX_EVENT_BYTES
 from mosaic_workerkit.errors import (
     ContractViolation,

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from mosaic_contracts.frames import LEASE_S, FramesWanted, StepRange, encode_page
 from mosaic_contracts.play import PlayInputs
 from mosaic_contracts.problems import Problem, ProblemCode
-from mosaic_contracts.services import ControlRequest, Reply
+from mosaic_contracts.shipper_messages import ControlRequest, Reply
 from mosaic_workerkit.control import ask_trainer
 from mosaic_workerkit.errors import TrainerUnreachable
 from mosaic_workerkit.shipper.delivery import DeliveryState

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from mosaic_contracts.launch import Launch
-from mosaic_contracts.services import Committed
+from mosaic_contracts.shipper_messages import Committed
 from mosaic_contracts.wire import SOURCE_WORKER
 from mosaic_workerkit.outbox import CommittedMark, OutboxReader, outbox_dir
 from mosaic_workerkit.shipper.frames import FrameRelay

@@ -12,8 +12,7 @@ from mosaic_contracts.launch import (
     RUNNER_FILE,
     RUNNER_NOTES_FILE,
 )
-from mosaic_contracts.runs import Progress
-from mosaic_contracts.services import Heartbeat
+from mosaic_contracts.shipper_messages import Heartbeat, Progress
 from mosaic_workerkit.progress import read_progress
 from mosaic_workerkit.shipper.delivery import DeliveryState
 

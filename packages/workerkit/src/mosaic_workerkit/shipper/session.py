@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from mosaic_contracts import subjects
 from mosaic_contracts.frames import CHANNEL as FRAMES_CHANNEL
 from mosaic_contracts.frames import FRAMES_HEADER
-from mosaic_contracts.services import Committed, CommittedRequest, Reply
+from mosaic_contracts.shipper_messages import Committed, CommittedRequest, Reply
 from mosaic_contracts.wire import (
     BATCH_HEADER,
     ENCODING_HEADER,
