@@ -559,3 +559,21 @@ def test_a_shipper_that_ends_in_a_deleted_folder_does_not_end_the_run(tmp_path: 
     ended = report(folder)
     assert (ended.code, ended.signal) == (0, None)
     assert any("deleted files" in note for note in ended.notes)
+
+
+def test_the_shipper_imports_only_what_it_says_and_hears() -> None:
+    """Each run starts one: models of specs, workers and stores would take a seventh of its start."""
+    seen = subprocess.run(
+        [
+            sys.executable,
+            "-I",
+            "-c",
+            "import mosaic_workerkit.shipper.__main__, sys\n"
+            "names = ('runs', 'services', 'spec', 'worker')\n"
+            "print([name for name in names if f'mosaic_contracts.{name}' in sys.modules])",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert seen.stdout.strip() == "[]"

@@ -9,7 +9,7 @@ from mosaic_contracts import subjects
 from mosaic_contracts.launch import Launch
 from mosaic_contracts.nodes import BEGUN_FILE, CHUNK_HEADER, Begun, NodeVerb
 from mosaic_contracts.problems import Problem, ProblemCode
-from mosaic_contracts.services import Reply
+from mosaic_contracts.shipper_messages import Reply
 from mosaic_workerkit.errors import NodeRefused, NodeUnanswered
 from mosaic_workerkit.shipper.delivery import DeliveryState
 
