@@ -1,6 +1,8 @@
-"""Telemetry switched on and off within one training; started by telemetry_cost.py in the environment of worker_cleanrl.
+"""Telemetry switched on and off within one training, in the environment of worker_cleanrl.
 
-    python training_blocks.py ALGORITHM STEPS BLOCK LEVEL,LEVEL,...
+Started by telemetry_cost.py and all_scripts_cost.py.
+
+    python training_blocks.py ALGORITHM STEPS BLOCK LEVEL,LEVEL,... [ENVIRONMENT PARAMETERS]
 
 The script runs once, with the worker's own hooks. After every BLOCK steps of its vector environment the level
 changes: the functions that the worker would have patched in are put in place, or the original ones for `bare`. Levels
@@ -202,21 +204,24 @@ class Switchboard:
 def main() -> None:
     """Train once and print the times."""
     algorithm, steps, block, names = sys.argv[1:5]
+    environment, given = sys.argv[5:7] if len(sys.argv) > 5 else ("CartPole-v1", "{}")
     os.sched_setaffinity(0, {0})
     torch.set_num_threads(1)
     script = LoadedScript(f"cleanrl.{algorithm}")
     # dqn plays at random for 2 % of its default length before it learns; keep that share.
     parameters = {"learning_starts": int(steps) // 50} if algorithm == "dqn" else {}
+    parameters |= json.loads(given)
+    rollout = parameters.get("num_steps", ROLLOUT.get(algorithm))
     with tempfile.TemporaryDirectory() as home, chdir(home), ExitStack() as stack:
         if SCRIPTS[algorithm].imports("gym"):
             sys.path.insert(0, str(OLD_GYM_PATH))
-        board = Switchboard(int(block), ROLLOUT.get(algorithm))
+        board = Switchboard(int(block), rollout)
         for name in names.split(","):
             spec = StoredSpec.model_validate(
                 {
                     "worker": "cleanrl",
                     "algorithm": algorithm,
-                    "environment": "CartPole-v1",
+                    "environment": environment,
                     "steps": int(steps),
                     "record": name,
                     "parameters": parameters,
