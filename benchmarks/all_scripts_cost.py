@@ -89,9 +89,9 @@ def measure(name: str, training: Training, share: float) -> dict[str, Any]:
     """Train once, and compare the levels."""
     script = Path(__file__).with_name("training_blocks.py")
     words = [name, str(int(training.steps * share)), str(training.block), ",".join(LEVELS)]
+    words += [training.environment, json.dumps(training.parameters)]
     done = subprocess.run(
-        [VENVS / "worker_cleanrl" / "bin" / "python", script, *words, training.environment]
-        + [json.dumps(training.parameters)],
+        [VENVS / "worker_cleanrl" / "bin" / "python", script, *words],
         stdout=subprocess.PIPE,
         text=True,
         check=True,

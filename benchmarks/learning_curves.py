@@ -1,6 +1,6 @@
 """Learning curves of CleanRL's PPO on three classic tasks, next to the figures that CleanRL publishes.
 
-    var/venvs/tests/bin/python benchmarks/learning_curves.py [--steps N] [--seeds 5] [--tag curves] [-o FOLDER] [--ended]
+    var/venvs/tests/bin/python benchmarks/learning_curves.py [--steps N] [--seeds 5] [--tag WORD] [-o FOLDER] [--ended]
 
 It uses the stack that is up (`./mosaic up -d`), as a user would: one group of runs, PPO with its default parameters on
 CartPole-v1, Acrobot-v1 and MountainCar-v0, five seeds each, 500,000 steps. Runs with the tag that are there already are
@@ -57,7 +57,9 @@ def start(client: Client, options: argparse.Namespace) -> None:
 
 def final_return(client: Client, run: RunView) -> float:
     """Return the mean of the last returns that the script reported."""
-    return statistics.fmean(float(value) for value in client.series(run.run_id, RETURN, LAST).values)
+    return statistics.fmean(
+        float(value) for value in client.series(run.run_id, RETURN, LAST).values
+    )
 
 
 def main() -> int:

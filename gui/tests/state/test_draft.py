@@ -56,6 +56,17 @@ def test_faults_name_their_place() -> None:
     }
 
 
+def test_an_algorithm_that_cannot_run_starts_nothing() -> None:
+    """The worker's reason, or the command that installs its bundle, is what hinders the draft; no field is at fault."""
+    gone = PPO.model_copy(update={"unavailable": "procgen has no package"})
+    draft = SpecDraft.of(ENTRY, gone)
+    draft.environment = ""
+    assert draft.faults() == {"algorithm": "procgen has no package"}
+    bundle = PPO.model_copy(update={"bundle": "jax", "install": "./mosaic sync x --bundle jax"})
+    why = SpecDraft.of(ENTRY, bundle).faults()["algorithm"]
+    assert "./mosaic sync x --bundle jax" in why
+
+
 def test_environments_are_those_it_can_act_in() -> None:
     """Continuous actions are not offered to a discrete algorithm; what needs a bundle comes last."""
     assert [e.id for e in environments_for(ENTRY, PPO)] == ["CartPole-v1", "LunarLander-v2"]

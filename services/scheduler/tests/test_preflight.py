@@ -208,3 +208,18 @@ def test_findings_are_bounded() -> None:
     malformed: dict[str, list[int]] = {f"k{n}": [] for n in range(5000)}
     assert len(_findings({"parameters": unknown})) == MAX_FINDINGS
     assert len(_findings({"parameters": malformed})) == MAX_FINDINGS
+
+
+def test_an_algorithm_that_cannot_run_is_refused() -> None:
+    """With the worker's own reason, or with the command that brings what it lacks."""
+    ppo = DESCRIPTION.algorithms[0]
+    for update, says in (
+        ({"unavailable": "procgen has no package"}, "procgen has no package"),
+        ({"bundle": "jax", "install": "./mosaic sync w --bundle jax"}, "sync w --bundle jax"),
+    ):
+        described = DESCRIPTION.model_copy(update={"algorithms": [ppo.model_copy(update=update)]})
+        spec, _ = parse_spec(GOOD)
+        assert spec is not None
+        (check,) = check_spec(spec, described, Inventory(cpus=2))
+        assert check.finding().where == "algorithm"
+        assert says in check.finding().message

@@ -1,6 +1,5 @@
 """`train`: record the config, install the hooks, run the script, save, and record how it ended."""
 
-import hashlib
 import os
 import sys
 import traceback
@@ -15,6 +14,7 @@ from mosaic_gymkit.drawing import MUJOCO_GL
 from mosaic_worker_cleanrl.algorithm import Script
 from mosaic_worker_cleanrl.errors import CheckpointRefused, HookSilent
 from mosaic_worker_cleanrl.launch.script import LoadedScript
+from mosaic_worker_cleanrl.launch.source import SOURCE, keep_source
 from mosaic_worker_cleanrl.launch.stop import GracefulStop
 from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
 from mosaic_worker_cleanrl.packages import installed_packages
@@ -25,7 +25,7 @@ from mosaic_worker_cleanrl.plan.video import CAPTURE
 from mosaic_worker_cleanrl.schema.document import TENSORBOARD
 from mosaic_workerkit.control import StopFlag, StopForced
 from mosaic_workerkit.errors import RunRefused
-from mosaic_workerkit.git_state import git_state, worker_git_state
+from mosaic_workerkit.git_state import worker_git_state
 from mosaic_workerkit.surroundings import surroundings_of
 from mosaic_workerkit.telemetry import Telemetry
 
@@ -49,7 +49,10 @@ def train_run(telemetry: Telemetry, stop: StopFlag) -> None:
         if plan.script is None:
             raise RunRefused("The plan is not complete")
         folder = _tensorboard_folder(spec) if plan.arguments[TENSORBOARD] else None
-        telemetry.config(_config(spec, plan, folder))
+        code = {} if plan.script.path is None else keep_source(plan.script.path, telemetry.run_dir)
+        telemetry.config(_config(spec, plan, folder, code))
+        if code:
+            telemetry.artifact(Path(code["script_file"]["path"]), SOURCE)
         telemetry.progress(0, plan.total_steps)
         for finding in plan.findings:
             telemetry.log(finding.level, finding.message, {"where": finding.where})
@@ -174,7 +177,9 @@ def _tensorboard_folder(spec: RunSpec) -> Path:
     return Path("tensorboard") / name
 
 
-def _config(spec: RunSpec, plan: ScriptPlan, tensorboard: Path | None) -> dict[str, Any]:
+def _config(
+    spec: RunSpec, plan: ScriptPlan, tensorboard: Path | None, code: dict[str, Any]
+) -> dict[str, Any]:
     if plan.probe is None or plan.script is None:
         raise RunRefused("The plan is not complete")
     grid = plan.probe.grid
@@ -197,19 +202,8 @@ def _config(spec: RunSpec, plan: ScriptPlan, tensorboard: Path | None) -> dict[s
         "checkpoint_every_steps": plan.checkpoint_every_steps,
         "threads": spec.cpus,
         "surroundings": surroundings_of(spec),
-        **_code_of(plan.script),
+        **(worker_git_state() if plan.script.path is None else code),
         **warm_start_facts(plan),
-    }
-
-
-def _code_of(script: Script) -> dict[str, Any]:
-    """Which code it is: the commit of this worker, or that of a checkout of CleanRL with the digest of the script."""
-    if script.path is None:
-        return worker_git_state()
-    digest = hashlib.sha256(script.path.read_bytes()).hexdigest()
-    return {
-        **git_state(script.path),
-        "script_file": {"path": str(script.path), "sha256": digest},
     }
 
 

@@ -95,7 +95,7 @@ def _require_fit(saved: SavedState, spec: RunSpec, script: Script, plan: ScriptP
             f"The checkpoint lacks the statistics by which {script.id} normalises observations. Without them its "
             "policy sees other numbers than it learned from. Take a checkpoint that has them."
         )
-    if script.policy not in saved.networks:
+    if script.acts and script.policy not in saved.networks:
         raise CheckpointRefused(
             f"The checkpoint holds no network {script.policy}, which acts in {script.id}; it holds "
             f"{', '.join(saved.networks) or 'none'}. Take another checkpoint."
