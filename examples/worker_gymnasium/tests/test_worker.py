@@ -14,8 +14,8 @@ from mosaic_workerkit.testing.recorded import of_type, record_run
 WORKER = TableWorker()
 SPEC = {
     "worker": WORKER.id,
-    "algorithm": "q_table",
-    "environment": "FrozenLake-v1",
+    "algorithm": WORKER.algorithms[0].id,
+    "environment": WORKER.environments[0].id,
     "seed": 1,
     "steps": 300,
 }
@@ -45,8 +45,8 @@ def test_a_seed_decides_everything(tmp_path: Path, record: str) -> None:
 
 def test_what_was_learned_can_be_played(tmp_path: Path) -> None:
     """An evaluation of the checkpoint acts in as many episodes as it is asked to, and reports them."""
-    train(tmp_path / "trained")
-    given = {"checkpoint": str(tmp_path / "trained/table.npy")}
+    saved = of_type(train(tmp_path / "trained"), "checkpoint")[-1]["path"]
+    given = {"checkpoint": str(tmp_path / "trained" / saved)}
     spec = SPEC | {"kind": "evaluate", "episodes": 3, "steps": None, "parameters": given}
     (result,) = of_type(record_run(tmp_path / "played", WORKER.play, spec), "evaluation.result")
     assert len(result["data"]["returns"]) == 3

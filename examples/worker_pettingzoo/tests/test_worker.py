@@ -14,7 +14,7 @@ from mosaic_workerkit.testing.recorded import of_type, record_run
 WORKER = AgentsWorker()
 SPEC = {
     "worker": WORKER.id,
-    "algorithm": "reinforce",
+    "algorithm": WORKER.algorithms[0].id,
     "environment": "SimpleAdversary-v3",
     "seed": 1,
     "steps": 100,
@@ -59,8 +59,8 @@ def test_an_episode_is_rebuilt(tmp_path: Path) -> None:
 
 def test_what_was_learned_can_be_played_and_trained_on(tmp_path: Path) -> None:
     """An evaluation of the checkpoint reports its episodes; a training begins with it."""
-    train(tmp_path / "trained")
-    given = {"checkpoint": str(tmp_path / "trained/policies.json")}
+    saved = of_type(train(tmp_path / "trained"), "checkpoint")[-1]["path"]
+    given = {"checkpoint": str(tmp_path / "trained" / saved)}
     spec = SPEC | {"kind": "evaluate", "episodes": 2, "steps": None, "parameters": given}
     (result,) = of_type(record_run(tmp_path / "played", WORKER.play, spec), "evaluation.result")
     assert len(result["data"]["returns"]) == 2
