@@ -87,11 +87,12 @@ def wait_for(
     folder: Path, process: "subprocess.Popen[str]", found: Callable[[list[Event]], bool]
 ) -> None:
     """Wait until its events say so; polled, for a file has no other signal."""
-    deadline = time.monotonic() + TIMEOUT_S / 2
+    deadline, pause_s = time.monotonic() + TIMEOUT_S / 2, 0.05
     while time.monotonic() < deadline and process.poll() is None:
         if found(read_events(folder)):
             return
-        time.sleep(0.05)
+        time.sleep(pause_s)
+        pause_s = min(0.3, 1.2 * pause_s)  # each look reads all that was written
     raise AssertionError(f"it did not come to that; exit code {process.poll()}")
 
 

@@ -27,13 +27,19 @@ WORLDS = [
 def test_learned_episodes_are_proved_equal(
     tmp_path: Path, environment: str, parameters: dict[str, Any]
 ) -> None:
-    """Steps that were taken by the transition table are those of the environment itself, in a fresh process."""
+    """Steps that were taken by the transition table are those of the environment itself, in a fresh process.
+
+    In the first world the first, a middle and the last episode; in each other world a middle one.
+    """
     trained = run_folder.run(
         tmp_path / "run", environment=environment, parameters=parameters, steps=3000
     )
     assert trained.code == 0, trained.stderr
     starts = trained.of_type("episode_start")
-    for place in {0, len(starts) // 2, len(starts) - 1}:
+    places = {len(starts) // 2}
+    if (environment, parameters) == WORLDS[0]:
+        places |= {0, len(starts) - 1}
+    for place in places:
         start = starts[place]
         folder = tmp_path / f"replay-{start['episode']}"
         write_replay_record(folder, trained.events, 0, start["episode"])
@@ -54,7 +60,7 @@ def test_clips_change_nothing_of_what_is_learned(tmp_path: Path, loop: str) -> N
     """Episodes that are not recorded have clips too; what is recorded is as without them."""
     spec: dict[str, Any] = {"steps": 3000, "parameters": {"loop": loop, "record_gap": 1000}}
     plain = run_folder.run(tmp_path / "plain", **spec)
-    filmed = run_folder.run(tmp_path / "filmed", clip_every=50, **spec)
+    filmed = run_folder.run(tmp_path / "filmed", clip_every=100, **spec)
     assert filmed.code == 0, filmed.stderr
     steps = [[event["hash"] for event in one.of_type("step")] for one in (plain, filmed)]
     ends = [
@@ -63,7 +69,7 @@ def test_clips_change_nothing_of_what_is_learned(tmp_path: Path, loop: str) -> N
     assert (steps[0], ends[0]) == (steps[1], ends[1])
     clips = [event for event in filmed.of_type("artifact") if event["kind"] == "video"]
     assert clips[0]["data"]["episode"] == 0
-    assert all(clip["data"]["episode"] % 50 == 0 for clip in clips)
+    assert all(clip["data"]["episode"] % 100 == 0 for clip in clips)
     assert {clip["data"]["episode"] for clip in clips} - {
         event["episode"] for event in filmed.of_type("episode_start")
     }
