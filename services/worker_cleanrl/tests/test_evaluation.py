@@ -48,7 +48,7 @@ class Trained(NamedTuple):
 
     checkpoint: Path
     returns: list[float]
-    """Of its episodes, the last one last."""
+    """Returns of its episodes in their order."""
 
 
 def train(folder: Path, fields: dict[str, Any]) -> Trained:
