@@ -23,7 +23,7 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.executors.process import ProcessExecutor
-from mosaic_scheduler.executors.protocol import AttemptRef, LaunchSpec
+from mosaic_scheduler.executors.protocol import AttemptRef, Executor, LaunchSpec
 from mosaic_scheduler.executors.run_folder import RUNNER_MODULE, RunFolder
 from mosaic_scheduler.nodes.requests import NodeRequests
 from mosaic_scheduler.runs.store import RunStore
@@ -40,13 +40,20 @@ WORKER = "mosaic_workerkit.testing.synthetic"
 class NodeStack:
     """One run that was handed to an engine whose machines share nothing with this one."""
 
-    def __init__(self, broker: TestBroker, folder: Path, store: RunStore, python: str) -> None:
+    def __init__(
+        self,
+        broker: TestBroker,
+        folder: Path,
+        store: RunStore,
+        python: str,
+        executor: Executor | None = None,
+    ) -> None:
         self.broker = broker
         self.store = store
         self.reconcile = asyncio.Event()
         self.ref = AttemptRef(RunIdSource().next(), 1)
         self.nodes = folder / "nodes"
-        self.executor = ProcessExecutor(folder / "home", 1)
+        self.executor = executor or ProcessExecutor(folder / "home", 1)
         self.recorder = SmallRecorder(broker)
         self.python = python
         self._runners: list[tuple[asyncio.subprocess.Process, Path]] = []
@@ -58,6 +65,11 @@ class NodeStack:
 
     async def submit(self, lifetime_s: float = NODE_LIFETIME_S, **parameters: Any) -> None:
         """Prepare the run's folder here, as an executor does."""
+        launch_spec = await self.insert(lifetime_s, **parameters)
+        await asyncio.to_thread(self.here.prepare, launch_spec)
+
+    async def insert(self, lifetime_s: float = NODE_LIFETIME_S, **parameters: Any) -> LaunchSpec:
+        """Add the run to the database; return what starts it."""
         spec = RunSpec(
             worker="synthetic",
             algorithm="synthetic",
@@ -73,7 +85,7 @@ class NodeStack:
         await self.store.insert(record, NONCE)
         assert await self.store.write(record, state=RunState.STARTING) is not None
         signer = self.broker.signer()
-        launch_spec = LaunchSpec(
+        return LaunchSpec(
             ref=self.ref,
             spec=spec,
             nonce=NONCE,
@@ -85,14 +97,14 @@ class NodeStack:
             write_creds=lambda path: signer.write_creds(self.ref.run_id, path, lifetime_s),
             secrets={"key": SecretStr(SECRET)},
         )
-        await asyncio.to_thread(self.here.prepare, launch_spec)
 
     def carry(self, node: str, **changes: Any) -> Path:
         """Make the folder on a node: what a job script carries, and nothing else of the stack's folder."""
         there = self.nodes / node / self.ref.run_id
         (there / "control").mkdir(parents=True)
         text = (self.here.path / launch.LAUNCH_FILE).read_text()
-        moved = json.loads(text.replace(str(self.here.path), str(there))) | changes
+        moved = json.loads(text.replace(str(self.here.path), str(there)))
+        moved |= {"clears_folder": False} | changes
         (there / launch.LAUNCH_FILE).write_text(json.dumps(moved))
         shutil.copy(self.here.path / launch.CREDS_FILE, there / launch.CREDS_FILE)
         return there
@@ -130,12 +142,24 @@ class NodeStack:
 
 @asynccontextmanager
 async def node_stack(
-    broker: TestBroker, folder: Path, venvs: Path, lifetime_s: float = NODE_LIFETIME_S
+    broker: TestBroker,
+    folder: Path,
+    venvs: Path,
+    lifetime_s: float = NODE_LIFETIME_S,
+    executor: Executor | None = None,
 ) -> AsyncIterator[NodeStack]:
-    """Everything of it. `lifetime_s`: of credentials that are renewed."""
+    """Everything of it.
+
+    Args:
+        broker: that runs and scheduler reach.
+        folder: in which all of it lies; MOSAIC_HOME is `home` there.
+        venvs: environments of workers.
+        lifetime_s: of credentials that are renewed.
+        executor: where runs are started; None: they are started by the test.
+    """
     database = Database(folder / "home" / "db" / "scheduler.sqlite3")
     bus = Bus(broker.url, "scheduler", broker.creds("scheduler"), broker.ca)
-    stack = NodeStack(broker, folder, RunStore(database), _python(venvs))
+    stack = NodeStack(broker, folder, RunStore(database), _python(venvs), executor)
     requests = NodeRequests(
         bus, stack.store, stack.executor, broker.signer(), 0, stack.reconcile, lifetime_s
     )
@@ -149,7 +173,8 @@ async def node_stack(
         await stack.end()
         await stack.recorder.close()
         await bus.close()
-        stack.executor.close()
+        if isinstance(stack.executor, ProcessExecutor):
+            stack.executor.close()
         await database.close()
 
 

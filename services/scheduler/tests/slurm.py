@@ -6,12 +6,13 @@ limits and a wall around its fake GPUs; without them those are missing (`has_cgr
 
 import os
 import secrets
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -121,9 +122,15 @@ class SlurmCluster:
         process.kill()
         process.wait()
 
-    def start_node(self, node: str) -> None:
-        """Start the slurmd of a node."""
-        self._spawn("slurmd", "-D", "-N", node, name=node)
+    def start_node(self, node: str, hidden: Sequence[Path] = ()) -> None:
+        """Start the slurmd of a node. `hidden`: folders that it has empty ones of its own in place of."""
+        slurmd = [str(_find("slurmd")), "-D", "-N", node]
+        if not hidden:
+            self._spawn(*slurmd, name=node)
+            return
+        mounts = [f"mount -t tmpfs tmpfs {shlex.quote(str(folder))}" for folder in hidden]
+        script = " && ".join([*mounts, f"exec {shlex.join(slurmd)}"])
+        self._spawn("unshare", "--mount", "--propagation", "private", "sh", "-c", script, name=node)
 
     def kill_node(self, node: str) -> None:
         """SIGKILL a slurmd and every process of the jobs on that node, as a power cut does."""

@@ -80,6 +80,16 @@ async def test_a_run_that_shares_nothing_is_known_whole(nodes: NodeStack) -> Non
 
 
 @pytest.mark.broker
+async def test_nothing_is_left_on_the_node(nodes: NodeStack) -> None:
+    """A run whose files are all here clears its folder there."""
+    await nodes.submit(events=50)
+    there = nodes.carry("n1", clears_folder=True)
+    assert await _end(await nodes.start(there)) == 0
+    assert not there.exists()
+    assert nodes.report() is not None
+
+
+@pytest.mark.broker
 async def test_an_attempt_is_granted_once(nodes: NodeStack) -> None:
     """A second runner of the same attempt, on another node, ends with 76 and starts no worker."""
     await nodes.submit(events=100, rate=50.0)

@@ -64,7 +64,8 @@ BrokerRunsUrl = Annotated[
         "--broker-runs-url",
         metavar="URL",
         envvar="MOSAIC_BROKER_RUNS_URL",
-        help="How runs on other machines reach the broker: tls://HOST:PORT; default: as on this machine.",
+        help="How runs on other machines reach the broker: tls://HOST:PORT; default: jobs of Slurm by this machine's "
+        "name, others as on this machine.",
     ),
 ]
 
@@ -139,6 +140,16 @@ def up(
             help="Dashboard of the cluster, with --placement ray; default: http://127.0.0.1:8265.",
         ),
     ] = None,
+    node_home: Annotated[
+        str | None,
+        typer.Option(
+            "--node-home",
+            metavar="FOLDER",
+            envvar="MOSAIC_SLURM_NODE_HOME",
+            help="Folder for runs on nodes that share none with this machine, with --placement slurm, e.g. "
+            "/tmp/mosaic; default: MOSAIC_HOME is shared.",
+        ),
+    ] = None,
     json: option.Json = False,
 ) -> None:
     """Start the stack: broker, recorder, scheduler and gateway.
@@ -148,6 +159,7 @@ def up(
     """
     layout = Layout.of_environment()
     _choose_placement(placement, partition, ray_address)
+    _choose_node_home(node_home, placement, broker_bind)
     options = StartOptions(
         port=port,
         broker_port=broker_port,
@@ -163,6 +175,24 @@ def up(
         emit(stack) if json else _print_ready(stack)
         return
     _run_in_foreground(layout, options, json)
+
+
+def _choose_node_home(
+    node_home: str | None, placement: Placement | None, broker_bind: str | None
+) -> None:
+    """Hand to the scheduler where runs are on nodes that share nothing with this machine."""
+    if not node_home:
+        return
+    if placement is not Placement.SLURM:
+        raise ValueRefused("--node-home is for jobs of Slurm: add `--placement slurm`.")
+    if not node_home.startswith("/"):
+        raise ValueRefused(f"--node-home {node_home}: a path that begins with / is needed.")
+    if not broker_bind:
+        raise ValueRefused(
+            "--node-home needs --broker-bind, e.g. `--broker-bind 0.0.0.0`: all that comes from a node comes over "
+            "the broker, and on loopback no node reaches it."
+        )
+    os.environ["MOSAIC_SLURM_NODE_HOME"] = node_home
 
 
 def _choose_placement(

@@ -106,6 +106,8 @@ class Launch(PeerModel):
     """Whether the scheduler sees this folder. False: the run asks for its start, and sends its files and its end."""
     begin_s: float = 120.0
     """Seconds that a runner waits for the scheduler to grant the start."""
+    clears_folder: bool = False
+    """Whether the runner removes its folder once the stack has all of it; of secrets and logins in any case."""
     orphan_s: float | None = None
     """Seconds without the broker after which the run stops itself; None: never."""
     doors: list[Door] = Field(default_factory=list)

@@ -66,6 +66,7 @@ _LOOK_S = 0.3
 """A scheduler that looks whether the lock is free holds it for an instant; another runner holds it on."""
 
 _SECRETS = ("MOSAIC_SECRET_", "MOSAIC_XMPP_FILE")
+_SECRET_FOLDERS = ("control/secrets", "control/xmpp")
 _ENV_CAPTURE = "MOSAIC_CAPTURE_PIPE"
 """As `capture` has it."""
 
@@ -650,6 +651,18 @@ def _begin(run_dir: Path) -> int:
     return code if code >= 0 else EXIT_LOCKED
 
 
+def _clear(run_dir: Path) -> None:
+    """Remove what nobody needs on this machine any more: all, if the stack has all of it, and secrets in any case."""
+    import shutil  # imports compression libraries, which only such a run needs
+
+    report = json.loads((run_dir / "control/exit.json").read_text())
+    tops = [run_dir] if report["phase"] == "drained" else [run_dir / top for top in _SECRET_FOLDERS]
+    for top in tops:
+        shutil.rmtree(
+            top, onerror=lambda _call, path, _error: _say("folder.not_cleared", path=path)
+        )
+
+
 def main() -> int:
     """Run as a program."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -677,7 +690,10 @@ def main() -> int:
             _say("runner.refused", error=f"the attempt may not begin here (exit code {code})")
             return code
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    return Runner(run_dir, launch, lock_fd).run()
+    code = Runner(run_dir, launch, lock_fd).run()
+    if launch.get("clears_folder"):
+        _clear(run_dir)
+    return code
 
 
 if __name__ == "__main__":

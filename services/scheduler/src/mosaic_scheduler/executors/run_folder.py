@@ -133,6 +133,7 @@ class RunFolder:
             drain_s=DRAIN_S if launch_spec.shares_folder else NODE_DRAIN_S,
             shares_folder=launch_spec.shares_folder,
             orphan_s=None if launch_spec.shares_folder else ORPHAN_S,
+            clears_folder=not launch_spec.shares_folder,
             outbox_bytes=launch_spec.spec.outbox_bytes,
             when_outbox_full=launch_spec.spec.when_outbox_full,
             image=launch_spec.image,

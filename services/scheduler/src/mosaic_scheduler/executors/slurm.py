@@ -7,6 +7,7 @@ memory and GPUs. The truth is the runner's exit report in the run's folder; Slur
 import asyncio
 import hashlib
 import math
+import os
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
+from mosaic_scheduler.executors.carried import carried_script
 from mosaic_scheduler.executors.job_kinds import JOB_KINDS
 from mosaic_scheduler.executors.local_drain import drain_here
 from mosaic_scheduler.executors.log_tail import last_lines
@@ -35,7 +37,13 @@ from mosaic_scheduler.executors.protocol import (
     Inventory,
     LaunchSpec,
 )
-from mosaic_scheduler.executors.run_folder import DRAIN_S, RUNNER_MODULE, RunFolder, fault_words
+from mosaic_scheduler.executors.run_folder import (
+    DRAIN_S,
+    NODE_DRAIN_S,
+    RUNNER_MODULE,
+    RunFolder,
+    fault_words,
+)
 from mosaic_scheduler.executors.slurm_commands import SlurmCommands, SlurmRefused
 from mosaic_scheduler.executors.slurm_jobs import SlurmJob, attempt_status, is_whole
 from mosaic_scheduler.executors.slurm_queue import SlurmQueue
@@ -64,6 +72,8 @@ class SlurmOptions:
     """How often Slurm is asked while runs wait or live."""
     pending: int = 50
     """Runs that may wait in Slurm's queue at once."""
+    node_home: str = ""
+    """Folder of runs on the nodes, which then share nothing with this machine; empty: they share MOSAIC_HOME."""
 
 
 def slurm_options(settings: SchedulerSettings) -> SlurmOptions:
@@ -75,6 +85,7 @@ def slurm_options(settings: SchedulerSettings) -> SlurmOptions:
         more=tuple(shlex.split(settings.slurm_options)),
         poll_s=settings.slurm_poll_s,
         pending=settings.slurm_pending,
+        node_home=settings.slurm_node_home,
     )
 
 
@@ -95,7 +106,13 @@ class SlurmExecutor:
         self._site = SlurmSite(self._commands, options.partition)
         self._here = ProcessExecutor(home, 1, lambda run_dir: (run_dir / JOB_FILE).exists())
         self._here.on_change(self._changed)
-        self.bounds = Bounds(memory=False, internet=Internet.OPEN, files=True, queues=True)
+        self.bounds = Bounds(
+            memory=False,
+            internet=Internet.OPEN,
+            files=True,
+            queues=True,
+            shares_folder=not options.node_home,
+        )
         """Memory is held to a limit where the site's configuration says so, once that is known."""
         self._callbacks: list[Callable[[], None]] = []
         self._kills: dict[AttemptRef, str] = {}
@@ -122,12 +139,20 @@ class SlurmExecutor:
         if launch_spec.spec.kind not in JOB_KINDS:
             return await self._here.plan(launch_spec)
         folder = self._folder(launch_spec.ref)
+        there = self._there(folder, launch_spec.ref)
+        where = "on the file system that all nodes share"
+        if not self.bounds.shares_folder:
+            where = "on the node; its files come here over the broker"
         mounts = [
-            f"{folder.path}: its own folder, on the file system that all nodes share",
+            f"{there.path}: its own folder, {where}",
             "whatever else this user's programs can read and write on the node",
         ]
         plan = plan_of(
-            _as_job(launch_spec), folder, self.name, mounts, "everything that the node reaches"
+            self._as_job(launch_spec),
+            there,
+            self.name,
+            mounts,
+            "everything that the node reaches",
         )
         line = shlex.join(["sbatch", *self._limits(launch_spec.spec)])
         return plan.model_copy(update={"limits": [*plan.limits, f"asked of Slurm: {line}"]})
@@ -142,8 +167,8 @@ class SlurmExecutor:
             return
         folder = self._folder(ref)
         kill_wait_s = (await self._site.settings()).kill_wait_s
-        job = replace(_as_job(launch_spec), engine_kill_wait_s=float(kill_wait_s))
-        await asyncio.to_thread(_prepare, folder, job)
+        job = replace(self._as_job(launch_spec), engine_kill_wait_s=float(kill_wait_s))
+        await asyncio.to_thread(_prepare, folder, self._there(folder, ref), job)
         argv = ["sbatch", "--parsable", *self._limits(launch_spec.spec), *self._place(folder, ref)]
         try:
             printed = await self._commands.run(*argv)
@@ -235,7 +260,10 @@ class SlurmExecutor:
         return ended
 
     async def drain(self, ref: AttemptRef, timeout_s: float) -> bool:
-        """See `Executor.drain`: here, for the folder is the same one."""
+        """See `Executor.drain`: here, where the folder is the same one. A node's own disk is out of reach."""
+        launched = self._folder(ref).read_launch()
+        if launched is not None and not launched.shares_folder:
+            return True
         return await drain_here(self._folder(ref), timeout_s, self._commands.environment())
 
     def folder(self, ref: AttemptRef) -> Path:
@@ -292,7 +320,8 @@ class SlurmExecutor:
         if spec.gpus:
             found.append(f"--gpus={spec.gpus}")
         if spec.wall_time_s is not None:
-            limit_s = spec.wall_time_s + spec.grace_s + DRAIN_S + _TIME_MARGIN_S
+            drain_s = DRAIN_S if self.bounds.shares_folder else NODE_DRAIN_S
+            limit_s = spec.wall_time_s + spec.grace_s + drain_s + _TIME_MARGIN_S
             found.append(f"--time={math.ceil(limit_s / 60)}")
         options = self._options
         named = {"partition": options.partition, "account": options.account, "qos": options.qos}
@@ -305,10 +334,11 @@ class SlurmExecutor:
     def _place(self, folder: RunFolder, ref: AttemptRef) -> list[str]:
         """Where the job works, and its script. Slurm replaces `%` in names of files."""
         log = str(folder.path / launch.RUNNER_LOG).replace("%", "%%")
+        is_shared = self.bounds.shares_folder
         return [
             f"--job-name={self._name(ref)}",
-            f"--chdir={folder.path}",
-            f"--output={log}",
+            f"--chdir={folder.path if is_shared else '/'}",
+            f"--output={log if is_shared else os.devnull}",
             "--open-mode=append",
             str(folder.path / JOB_FILE),
         ]
@@ -320,6 +350,22 @@ class SlurmExecutor:
     def _ref(self, name: str) -> AttemptRef | None:
         run_id, _, attempt = name.removeprefix(self._prefix).rpartition("-")
         return AttemptRef(run_id, int(attempt)) if attempt.isdigit() and run_id else None
+
+    def _as_job(self, launch_spec: LaunchSpec) -> LaunchSpec:
+        """Nothing runs in an image here, and Slurm hands out the devices."""
+        return replace(
+            launch_spec,
+            image=None,
+            grant=None,
+            engine_gives_devices=True,
+            shares_folder=self.bounds.shares_folder,
+        )
+
+    def _there(self, folder: RunFolder, ref: AttemptRef) -> RunFolder:
+        """The run's folder as its node has it."""
+        if self.bounds.shares_folder:
+            return folder
+        return RunFolder(Path(self._options.node_home) / RUNS_DIR / ref.run_id, ref)
 
     def _folder(self, ref: AttemptRef) -> RunFolder:
         return RunFolder(self._runs / ref.run_id, ref)
@@ -336,14 +382,21 @@ class SlurmExecutor:
         return " / ".join(last_lines(folder.path / launch.RUNNER_LOG, _RUNNER_LINES))
 
 
-def _as_job(launch_spec: LaunchSpec) -> LaunchSpec:
-    """Nothing runs in an image here, and Slurm hands out the devices."""
-    return replace(launch_spec, image=None, grant=None, engine_gives_devices=True)
-
-
-def _prepare(folder: RunFolder, launch_spec: LaunchSpec) -> None:
+def _prepare(folder: RunFolder, there: RunFolder, launch_spec: LaunchSpec) -> None:
     """Write the run's folder and the job's script. Raises LaunchFailed."""
     folder.prepare(launch_spec)
+    path = folder.path / JOB_FILE
+    try:
+        script = _shared_script(folder, launch_spec)
+        if not launch_spec.shares_folder:
+            script = carried_script(folder, there, launch_spec)
+        replace_file(path, script)
+        path.chmod(0o700)
+    except OSError as error:
+        raise LaunchFailed(fault_words(path, error)) from error
+
+
+def _shared_script(folder: RunFolder, launch_spec: LaunchSpec) -> str:
     argv = python_module(launch_spec.python, RUNNER_MODULE, "--run-dir", str(folder.path))
     variables = folder.environment()
     lines = [
@@ -353,9 +406,4 @@ def _prepare(folder: RunFolder, launch_spec: LaunchSpec) -> None:
         *(f"export {name}={shlex.quote(value)}" for name, value in variables.items()),
         f"exec {shlex.join(argv)}",
     ]
-    path = folder.path / JOB_FILE
-    try:
-        replace_file(path, "\n".join(lines) + "\n")
-        path.chmod(0o700)
-    except OSError as error:
-        raise LaunchFailed(fault_words(path, error)) from error
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,65 @@
+"""A job's script that carries a run to a machine which shares no folder with this one.
+
+It holds `launch.json` and the run's broker credentials, which are for this run alone and end with it. The runner
+fetches spec, secrets, logins and inputs once the scheduler has granted it the attempt.
+"""
+
+import base64
+import io
+import shlex
+import tarfile
+import textwrap
+from pathlib import Path
+
+from mosaic_contracts import launch
+from mosaic_contracts.interpreter import python_module
+from mosaic_scheduler.executors.protocol import LaunchSpec
+from mosaic_scheduler.executors.run_folder import RUNNER_MODULE, RunFolder
+
+_END = "MOSAIC_END_OF_FOLDER"
+_WIDTH = 100
+
+
+def carried_script(folder: RunFolder, there: RunFolder, launch_spec: LaunchSpec) -> str:
+    """The script.
+
+    Args:
+        folder: of the run here, prepared.
+        there: the folder as it is to be on the node.
+        launch_spec: of the attempt.
+
+    Raises:
+        OSError: a file of the prepared folder cannot be read.
+    """
+    argv = python_module(launch_spec.python, RUNNER_MODULE, "--run-dir", str(there.path))
+    place = shlex.quote(str(there.path))
+    text = base64.b64encode(_packed(folder.path, there, launch_spec)).decode()
+    return "\n".join(
+        [
+            "#!/bin/sh",
+            "# Written by MOSAIC. The runner takes the place of the shell, so that signals to the script reach it.",
+            "umask 077",
+            "set -e",
+            *(f"export {name}={shlex.quote(value)}" for name, value in there.environment().items()),
+            f"mkdir -p {place}/logs",
+            f"cd {place}",
+            f"base64 -d <<'{_END}' | tar -xzf -",
+            *textwrap.wrap(text, _WIDTH),
+            _END,
+            f"exec {shlex.join(argv)} >>{launch.RUNNER_LOG} 2>&1",
+            "",
+        ]
+    )
+
+
+def _packed(folder: Path, there: RunFolder, launch_spec: LaunchSpec) -> bytes:
+    files = {launch.LAUNCH_FILE: there.launch_of(launch_spec).model_dump_json().encode()}
+    if launch_spec.write_creds is not None:
+        files[launch.CREDS_FILE] = (folder / launch.CREDS_FILE).read_bytes()
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name, data in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(data), 0o600
+            archive.addfile(entry, io.BytesIO(data))
+    return packed.getvalue()
