@@ -1,13 +1,14 @@
 """What the supervisor starts: one plan a service."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mosaic_cli.stack.broker_setup import BrokerSetup
 from mosaic_cli.stack.layout import Layout
-from mosaic_cli.stack.ports import Ports
+from mosaic_cli.stack.ports import Ports, default_runs_url
 from mosaic_cli.stack.probes import Probes
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.stack_files import BROKER_SECRETS
@@ -46,7 +47,9 @@ class StackPlan:
 
 
 def plan_stack(layout: Layout, ports: Ports, broker_runs_url: str | None = None) -> StackPlan:
-    """Plan the real services. `broker_runs_url`: how runs reach the broker; None: as services do.
+    """Plan the real services.
+
+    `broker_runs_url`: how runs reach the broker; None: as services do, but jobs of a cluster by this machine's name.
 
     Raises:
         EnvironmentMissing: a room's environment was not made.
@@ -55,6 +58,8 @@ def plan_stack(layout: Layout, ports: Ports, broker_runs_url: str | None = None)
         room: layout.program(room, "python") for room in ("recorder", "scheduler", "gateway")
     }
     server = layout.program("broker", "nats-server")
+    if broker_runs_url is None and os.environ.get("MOSAIC_PLACEMENT") == "slurm":
+        broker_runs_url = default_runs_url(ports)
     setup = BrokerSetup(layout, ports, programs["scheduler"], broker_runs_url)
     probes = Probes(ports, setup.ca)
 

@@ -35,6 +35,11 @@ class Ports:
         return f"{'tls' if self.broker_bind else 'nats'}://{host}:{self.broker}"
 
 
+def default_runs_url(ports: Ports) -> str | None:
+    """How other machines reach a broker that listens on every address: by this machine's name. None: it does not."""
+    return f"tls://{socket.gethostname()}:{ports.broker}" if ports.broker_bind in _ANY else None
+
+
 def choose_ports(
     gateway: int | None,
     broker: int | None,

@@ -165,6 +165,11 @@ class SlurmExecutor:
         ref = launch_spec.ref
         if (await self.status(ref)).phase is not AttemptPhase.ABSENT:
             return
+        if launch_spec.xmpp is not None and not self.bounds.shares_folder:
+            raise LaunchFailed(
+                "Its agents talk over XMPP, which nodes that share no folder with this machine do not reach: start the "
+                "stack without `--node-home`."
+            )
         folder = self._folder(ref)
         kill_wait_s = (await self._site.settings()).kill_wait_s
         job = replace(self._as_job(launch_spec), engine_kill_wait_s=float(kill_wait_s))
