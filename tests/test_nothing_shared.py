@@ -65,7 +65,7 @@ def slurm_stack() -> Iterator[StackUnderTest]:
 def test_a_run_on_a_node_is_a_run_like_any_other(
     slurm_stack: StackUnderTest, tmp_path: Path
 ) -> None:
-    """It succeeds with every event; its log and checkpoint are read through the gateway; a second run begins with it."""
+    """It succeeds with every event; log and checkpoint are read through the gateway; a second run begins with it."""
     with slurm_stack.client() as client:
         client.set_secret("KEY", SECRET)
     run = slurm_stack.submit(
