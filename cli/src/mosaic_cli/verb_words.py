@@ -70,8 +70,8 @@ WORDS: dict[str, Words] = {
         "Start the stack: broker, recorder, scheduler and gateway.",
         options=kinds(
             "--detach -d --port=any --broker-port=any --broker-bind=any --broker-runs-url=any "
-            "--placement=|process|docker|slurm|ray --partition=any --ray-address=any --json --help "
-            "-h "
+            "--placement=|process|docker|slurm|ray --partition=any --ray-address=any "
+            "--node-home=any --json --help -h "
         ),
     ),
     "down": Words(
