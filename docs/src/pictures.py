@@ -16,6 +16,8 @@ from terminal_picture import TerminalMissing, draw_command
 IMAGES = ROOT / "docs" / "img"
 DRAWN_BY_HAND = {"concepts.svg"}
 """Figures that are their own source."""
+BY_BENCHMARKS = ("learning_curves.svg",)
+"""Pictures of measurements: benchmarks/learning_curves.py makes it, in hours."""
 VIEWS = {
     "gui.png": "compare",
     "replay.png": "replay",

@@ -24,8 +24,9 @@ def used_pictures() -> dict[Path, set[str]]:
 
 
 def test_each_picture_of_the_docs_is_made_by_the_command() -> None:
-    """Pages show exactly the pictures that the command makes, and figures drawn by hand."""
-    made = {pictures.IMAGES / name for name in (*pictures.PICTURES, *pictures.DRAWN_BY_HAND)}
+    """Pages show exactly the pictures that the command makes, figures drawn by hand, and those of benchmarks."""
+    others = (*pictures.DRAWN_BY_HAND, *pictures.BY_BENCHMARKS)
+    made = {pictures.IMAGES / name for name in (*pictures.PICTURES, *others)}
     assert used_pictures().keys() == made
     assert set(pictures.IMAGES.iterdir()) == made
 
