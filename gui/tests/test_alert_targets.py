@@ -66,14 +66,24 @@ def receiver() -> Iterator[Receiver]:
     made.close()
 
 
-@pytest.fixture
-def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RealStack]:
-    """A stack whose window was opened by `./mosaic gui`."""
-    home = tmp_path / "stack"
+@pytest.fixture(scope="module")
+def one_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealStack]:
+    """One stack for the module."""
+    home = tmp_path_factory.mktemp("targets") / "stack"
     home.mkdir()
     with real_stack(home) as made:
-        starts_stacks(made, tmp_path / "mosaic", monkeypatch)
         yield made
+
+
+@pytest.fixture
+def stack(
+    one_stack: RealStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[RealStack]:
+    """A stack without targets, whose window was opened by `./mosaic gui`."""
+    starts_stacks(one_stack, tmp_path / "mosaic", monkeypatch)
+    yield one_stack
+    for path in (one_stack.home / TARGETS_DIR).iterdir():
+        path.unlink()
 
 
 @pytest.fixture

@@ -22,14 +22,20 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RealStack]:
-    """A stack that this window can start, as one that was opened by `./mosaic gui`."""
-    home = tmp_path / "stack"
+@pytest.fixture(scope="module")
+def one_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealStack]:
+    """One stack for the module: every test leaves it up."""
+    home = tmp_path_factory.mktemp("gone") / "stack"
     home.mkdir()
     with real_stack(home) as made:
-        starts_stacks(made, tmp_path / "mosaic", monkeypatch)
         yield made
+
+
+@pytest.fixture
+def stack(one_stack: RealStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RealStack:
+    """A stack that this window can start, as one that was opened by `./mosaic gui`."""
+    starts_stacks(one_stack, tmp_path / "mosaic", monkeypatch)
+    return one_stack
 
 
 @pytest.fixture
