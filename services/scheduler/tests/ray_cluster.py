@@ -46,6 +46,7 @@ def ray_cluster(folder: Path) -> Iterator[str]:
             port, dashboard, *agents = free_ports(6)
             done = subprocess.run(
                 [command, "start", "--head", *_options(folder, port, dashboard, agents)],
+                env={**os.environ, "RAY_AUTH_MODE": "disabled"},
                 capture_output=True,
                 text=True,
                 timeout=_START_S,

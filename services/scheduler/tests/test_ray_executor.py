@@ -22,8 +22,13 @@ from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable
 from mosaic_scheduler.executors import proc
 from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, Executor, LaunchSpec
-from mosaic_scheduler.executors.ray import RayExecutor, attempt_status, job_prefix
-from mosaic_scheduler.executors.ray_jobs import RayJob, RayJobs
+from mosaic_scheduler.executors.ray import (
+    RayExecutor,
+    attempt_status,
+    job_prefix,
+    node_death,
+)
+from mosaic_scheduler.executors.ray_jobs import RayJob, RayJobs, RayNode
 from mosaic_scheduler.executors.run_folder import RunFolder
 from mosaic_servicekit.testing import TestBroker, free_port
 from mosaic_servicekit.ulid import RunIdSource
@@ -192,6 +197,25 @@ def test_report_first_then_heartbeats_then_ray(
     if phase in (AttemptPhase.LOST, AttemptPhase.REFUSED):
         assert job is not None
         assert str(job.message) in status.detail
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words"),
+    [
+        ({"n": RayNode()}, ""),
+        ({"n": RayNode(is_dead=True, message="health check failed")}, "health check failed"),
+        ({}, "does not know its node"),
+    ],
+)
+def test_a_job_on_a_dead_node_is_unseen(
+    tmp_path: Path, nodes: dict[str, RayNode], words: str
+) -> None:
+    """Ray lists a job as RUNNING for ever when its node died; heartbeats decide then."""
+    job = _job("RUNNING", driver_node_id="n")
+    death = node_death(job, nodes)
+    assert words in death
+    status = attempt_status(RunFolder(tmp_path, AttemptRef("r", 1)), job, death)
+    assert status.phase is (AttemptPhase.UNSEEN if words else AttemptPhase.ALIVE)
 
 
 @pytest.mark.parametrize(("marked", "by_ray"), [(False, True), (True, False)])

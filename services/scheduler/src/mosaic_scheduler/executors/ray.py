@@ -52,9 +52,8 @@ ASK_AGAIN_S = 0.5
 FORGOTTEN_S = 10.0
 """So long Ray must not list a job before it counts as never submitted."""
 _AT_REST_S = 3600.0
-_AWAY_S = 1.0
-"""So long Ray's silence is remembered, or each run of a pass would wait for it."""
-_NODES_S = 60.0
+_RETRY_S = 5.0
+"""Between two tries while Ray does not answer."""
 _STOP_MARGIN_S = 5.0
 _MIB = 2**20
 _WAITS = "queued at Ray: it waits for free cores, GPUs or memory, or a node prepares it"
@@ -91,8 +90,8 @@ class RayExecutor:
         self._listed: dict[str, RayJob] = {}
         self._listed_at: float | None = None
         self._missing_since: dict[str, float] = {}
-        self._unavailable: tuple[float, str] | None = None
-        self._largest: tuple[float, RayNode] | None = None
+        self._unavailable: str | None = None
+        self._nodes: dict[str, RayNode] = {}
         self._looking = asyncio.Lock()
         self._watch: asyncio.Task[None] | None = None
         self._due = asyncio.Event()
@@ -100,15 +99,14 @@ class RayExecutor:
 
     async def inventory(self) -> Inventory:
         """The most that any node has now: what is larger waits until a larger node joins."""
-        now = time.monotonic()
-        if self._largest is None or now - self._largest[0] > _NODES_S:
-            self._largest = (now, await asyncio.to_thread(self._jobs.largest_node))
-        node = self._largest[1]
+        await self._list()
+        living = [node for node in self._nodes.values() if not node.is_dead]
+        gpus = max((node.gpus for node in living), default=0)
         return Inventory(
-            cpus=node.cpus,
-            memory_mb=node.memory_mb,
-            gpus=node.gpus,
-            gpu_problem="" if node.gpus else "no node of the Ray cluster has a GPU",
+            cpus=max((node.cpus for node in living), default=0),
+            memory_mb=max((node.memory_mb for node in living), default=0),
+            gpus=gpus,
+            gpu_problem="" if gpus else "no node of the Ray cluster has a GPU",
             queue_limit=QUEUE_LIMIT,
         )
 
@@ -161,7 +159,8 @@ class RayExecutor:
             self._outdate()  # it has begun, and its node is to be known
         if job is None and not folder.has_lock_file() and folder.report() is None:
             self._check_missing(job_id)
-        status = await asyncio.to_thread(attempt_status, folder, job)
+        death = "" if job is None else node_death(job, self._nodes)
+        status = await asyncio.to_thread(attempt_status, folder, job, death)
         if status.phase not in (AttemptPhase.QUEUED, AttemptPhase.ALIVE):
             self._forget(ref)
         return status
@@ -307,13 +306,14 @@ class RayExecutor:
             raise EngineUnavailable("Ray does not list its job; it is asked once more.")
 
     async def _list(self) -> dict[str, RayJob]:
-        """All jobs, as of the last look. While Ray is away, that is remembered for a moment."""
+        """All jobs, as of the last look. While Ray is away, only the task that watches it waits for an answer."""
         if self._callbacks and (self._watch is None or self._watch.done()):
             self._watch = asyncio.create_task(self._poll())
+        is_watched = self._watch is not None and asyncio.current_task() is not self._watch
+        if self._unavailable is not None and is_watched:
+            raise EngineUnavailable(self._unavailable)
         async with self._looking:
             now = time.monotonic()
-            if self._unavailable is not None and now - self._unavailable[0] < _AWAY_S:
-                raise EngineUnavailable(self._unavailable[1])
             if self._listed_at is None or now - self._listed_at >= self._poll_s:
                 await self._look()
             return self._listed
@@ -323,8 +323,9 @@ class RayExecutor:
         self._listed_at = began  # what is outdated from here on is looked at again
         try:
             self._listed = await asyncio.to_thread(self._jobs.list)
+            self._nodes = await asyncio.to_thread(self._jobs.nodes)
         except EngineUnavailable as error:
-            self._unavailable, self._listed_at = (time.monotonic(), str(error)), None
+            self._unavailable, self._listed_at = str(error), None
             raise
         self._unavailable = None
 
@@ -337,7 +338,9 @@ class RayExecutor:
                 await self._clear()
             except EngineUnavailable as error:
                 get_log().warning("engine.away", error=str(error))
-                own = seen
+                self._changed()
+                await asyncio.sleep(min(_RETRY_S, self._poll_s))  # Ray has no event for its return
+                continue
             if own != seen:
                 seen = own
                 self._changed()
@@ -361,10 +364,26 @@ def job_prefix(home: Path) -> str:
     return f"mosaic-{hashlib.sha256(str(home).encode()).hexdigest()[:8]}-"
 
 
-def attempt_status(folder: RunFolder, job: RayJob | None) -> AttemptStatus:
-    """How an attempt is, by its folder and by what Ray says of its job; `job` None: Ray does not know it."""
+def node_death(job: RayJob, nodes: dict[str, RayNode]) -> str:
+    """Why the node of a job is dead; empty: it is not. Ray calls such a job RUNNING for ever."""
+    if job.driver_node_id is None:
+        return ""
+    node = nodes.get(job.driver_node_id)
+    if node is None:
+        return "Ray does not know its node any more."
+    return f"Ray says of its node: {node.message or 'dead'}." if node.is_dead else ""
+
+
+def attempt_status(folder: RunFolder, job: RayJob | None, death: str = "") -> AttemptStatus:
+    """How an attempt is, by its folder and by what Ray says.
+
+    Args:
+        folder: of the run.
+        job: None: Ray does not know it.
+        death: why the job's node is dead; empty: it is not.
+    """
     report = folder.report()
-    if job is not None and job.status is RayStatus.RUNNING:
+    if job is not None and job.status is RayStatus.RUNNING and not death:
         return AttemptStatus(AttemptPhase.ALIVE, report, node=job.node)
     engine_end = _engine_end(folder, job)
     if report is not None:
@@ -376,6 +395,8 @@ def attempt_status(folder: RunFolder, job: RayJob | None) -> AttemptStatus:
         return AttemptStatus(AttemptPhase.UNSEEN, detail=forgotten) if has_begun else ABSENT
     if job.status is RayStatus.PENDING:
         return _of_pending(folder, job)
+    if job.status is RayStatus.RUNNING:
+        return AttemptStatus(AttemptPhase.UNSEEN, detail=death, node=job.node)
     said = (job.message or job.status.value).strip().splitlines()[0][:300]
     if has_begun and job.status is RayStatus.FAILED and job.driver_exit_code is None:
         return AttemptStatus(AttemptPhase.UNSEEN, detail=f"Ray says: {said}", node=job.node)

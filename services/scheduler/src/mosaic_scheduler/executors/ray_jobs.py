@@ -50,6 +50,7 @@ class RayJob(PeerModel):
     """None: it has not ended, was stopped, or nobody saw its end."""
     driver_agent_http_address: str | None = None
     """Address of the agent on the node where the job runs."""
+    driver_node_id: str | None = None
     end_time: int | None = Field(default=None)
     """Milliseconds since the epoch."""
 
@@ -61,16 +62,22 @@ class RayJob(PeerModel):
 
 
 class RayNode(PeerModel):
-    """What a node has to give away."""
+    """A node, and what it has to give away while it lives."""
 
+    is_dead: bool = False
+    message: str = ""
+    """Why it is dead, in Ray's words."""
     cpus: int = 0
     gpus: int = 0
     memory_mb: int = 0
 
     @classmethod
-    def of_resources(cls, total: dict[str, float]) -> "RayNode":
-        """Read it from Ray's table of a node's resources."""
+    def of_raylet(cls, raylet: dict[str, Any]) -> "RayNode":
+        """Read it from Ray's summary of a node."""
+        total = raylet["resourcesTotal"]
         return cls(
+            is_dead=raylet["state"] == "DEAD",
+            message=raylet.get("stateMessage") or "",
             cpus=int(total.get("CPU", 0)),
             gpus=int(total.get("GPU", 0)),
             memory_mb=int(total.get("memory", 0)) >> 20,
@@ -102,19 +109,14 @@ class RayJobs:
             raise EngineUnavailable(f"{self._named} answers in a way not known: {error}") from error
         return {job.submission_id: job for job in jobs if job.submission_id is not None}
 
-    def largest_node(self) -> RayNode:
-        """The most cores, GPUs and memory that any one node has now."""
+    def nodes(self) -> dict[str, RayNode]:
+        """Every node that Ray knows, also those that died lately, by its id."""
         answer = self._ask("GET", "/nodes?view=summary")
         try:
-            found = answer.json()["data"]["summary"]
-            nodes = [RayNode.of_resources(node["raylet"]["resourcesTotal"]) for node in found]
+            raylets = [node["raylet"] for node in answer.json()["data"]["summary"]]
+            return {raylet["nodeId"]: RayNode.of_raylet(raylet) for raylet in raylets}
         except (ValueError, KeyError, TypeError) as error:
             raise EngineUnavailable(f"{self._named} does not list its nodes: {error!r}") from error
-        return RayNode(
-            cpus=max((node.cpus for node in nodes), default=0),
-            gpus=max((node.gpus for node in nodes), default=0),
-            memory_mb=max((node.memory_mb for node in nodes), default=0),
-        )
 
     def submit(self, request: dict[str, Any]) -> None:
         """Hand a job over; one with the same id that is there already is left alone.
