@@ -127,6 +127,13 @@ def test_a_job_that_slurm_started_twice_is_interrupted() -> None:
     assert (found.phase, found.engine_end.kind) == (AttemptPhase.LOST, EngineEndKind.RESTARTED)
 
 
+def test_a_job_that_slurm_forgot_is_interrupted_when_its_heartbeats_end() -> None:
+    """The engine's words go with it, for the scheduler decides by the heartbeats."""
+    end = status("", BEGUN).engine_end
+    assert end is not None
+    assert end.kind is EngineEndKind.RESTARTED
+
+
 def test_a_refusal_has_the_runners_last_lines() -> None:
     """What it says is what can be mended."""
     found = status("FAILED", NEVER, "NonZeroExitCode", "/nowhere/python: not found")

@@ -138,7 +138,7 @@ class EngineEndKind(StrEnum):
     NODE_FAILED = "node_failed"
     TIME_LIMIT = "time_limit"
     RESTARTED = "restarted"
-    """It ended the attempt, and started it a second time, which its runner refused."""
+    """It ended the attempt, and started it a second time, which its runner refused; or it forgot the attempt."""
     CANCELLED = "cancelled"
     """Somebody cancelled it with the engine's own command."""
 

@@ -45,13 +45,19 @@ _ENDS = {
     "DEADLINE": (EngineEndKind.TIME_LIMIT, "Slurm's deadline for the job was reached."),
     "CANCELLED": (
         EngineEndKind.CANCELLED,
-        "Its job was cancelled in Slurm (`scancel`), not by MOSAIC.",
+        "Its job was cancelled in Slurm, not by MOSAIC: by `scancel`, or by Slurm itself after a crash of its "
+        "controller, which ends jobs younger than some seconds.",
     ),
 }
 _RESTARTED = EngineEnd(
     EngineEndKind.RESTARTED,
     "Slurm ended its job and started it again, as it does with a young job when its controller crashed. A run is never "
     "started twice.",
+)
+_FORGOTTEN = EngineEnd(
+    EngineEndKind.RESTARTED,
+    "Slurm does not know its job any more, as it forgets a young one when its controller crashes, and its heartbeats "
+    "have ended.",
 )
 _STARTED_BEFORE = "was started before"
 """What a runner logs that was started a second time."""
@@ -179,7 +185,9 @@ def attempt_status(job: SlurmJob | None, folder: RunFolder, log_tail: str) -> At
         return folder.ended(report, engine_end=_engine_end(job), node=node)
     if job is None:
         unknown = "Slurm does not know its job any more."
-        return AttemptStatus(AttemptPhase.UNSEEN, detail=unknown) if has_begun else ABSENT
+        if not has_begun:
+            return ABSENT
+        return AttemptStatus(AttemptPhase.UNSEEN, detail=unknown, engine_end=_FORGOTTEN)
     if job.lives or (job.waits and has_begun):
         return AttemptStatus(AttemptPhase.ALIVE, report, node=node)
     if job.waits:
