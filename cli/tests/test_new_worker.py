@@ -2,6 +2,7 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_the_folder_bears_its_name(home: Path, tmp_path: Path, template: str) -> None:
     """Manifest, project file and README name the new worker and not the template; a link puts it on the list."""
-    new_worker("mine", **{template: True}, no_sync=True)
+    chosen: dict[str, Any] = {template: True}
+    new_worker("mine", **chosen, no_sync=True)
     folder = tmp_path / "mine"
     assert (home / "workers.d/mine").resolve() == folder
     manifest = WorkerManifest.model_validate(tomllib.loads((folder / "worker.toml").read_text()))

@@ -23,7 +23,13 @@ pytestmark = [
 @pytest.mark.parametrize("folder", SAMPLES, ids=lambda folder: folder.name)
 def test_its_own_tests_pass(folder: Path, tmp_path: Path) -> None:
     """The environment is made from the lock, and the tests that a new worker begins with pass in it."""
-    subprocess.run([ROOT / "mosaic", "sync", folder], check=True)
-    command = [folder / ".venv/bin/python", "-m", "pytest", "-q", f"--basetemp={tmp_path / 'own'}"]
+    subprocess.run([str(ROOT / "mosaic"), "sync", str(folder)], check=True)
+    command = [
+        str(folder / ".venv/bin/python"),
+        "-m",
+        "pytest",
+        "-q",
+        f"--basetemp={tmp_path / 'own'}",
+    ]
     done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

@@ -66,11 +66,12 @@ class AgentsEnvironment(gymnasium.Env[dict[str, Any], dict[str, Any]]):
         """The environment of PettingZoo."""
         names = env.possible_agents
         self.action_space = spaces.Dict({name: env.action_space(name) for name in names})
-        self.observation_space = spaces.Dict({name: env.observation_space(name) for name in names})
+        self._observed = {name: env.observation_space(name) for name in names}
+        self.observation_space = spaces.Dict(self._observed)
         self.metadata = {**env.metadata, "render_modes": env.metadata.get("render_modes", [])}
 
     @property
-    def render_mode(self) -> str | None:  # type: ignore[override] # an attribute of the environment within
+    def render_mode(self) -> str | None:
         """Its render mode."""
         inner: Any = getattr(self.parallel, "unwrapped", self.parallel)
         mode: str | None = inner.render_mode
@@ -117,7 +118,7 @@ class AgentsEnvironment(gymnasium.Env[dict[str, Any], dict[str, Any]]):
     def _whole(self, observations: Mapping[str, Any]) -> dict[str, Any]:
         return {
             name: observations[name] if name in observations else _nothing(space)
-            for name, space in self.observation_space.spaces.items()
+            for name, space in self._observed.items()
         }
 
 
@@ -164,7 +165,8 @@ class AgentsRecorder(gymnasium.Wrapper[Any, Any, Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
         self._episode += 1
-        self._length, self._returns = 0, dict.fromkeys(self.env.action_space, 0.0)
+        agents: Any = self.env.action_space
+        self._length, self._returns = 0, dict.fromkeys(agents, 0.0)
         return self.env.reset(seed=seed, options=options)
 
     def step(self, action: Any) -> StepResult:
