@@ -19,12 +19,14 @@ pytestmark = [
     pytest.mark.skipif(not engine_answers(), reason="no container engine answers here"),
 ]
 OF_THE_STACK = {
-    *("MOSAIC_HOME", "MOSAIC_ROOT", "MOSAIC_VENVS", "MOSAIC_BROKER_URL", "MOSAIC_CREDS"),
+    *("MOSAIC_HOME", "MOSAIC_ROOT", "MOSAIC_VENVS", "MOSAIC_CREDS"),
     *("MOSAIC_GATEWAY_PORT", "MOSAIC_BIND", "MOSAIC_TLS", "MOSAIC_TLS_PORT", "MOSAIC_BEHIND"),
     *("MOSAIC_PLACEMENT", "MOSAIC_ENGINE_URL", "MOSAIC_ENGINE_VOLUME", "MOSAIC_ENGINE_NETWORK"),
     *("MOSAIC_ENGINE_OUTSIDE_NETWORK", "MOSAIC_ENGINE_DOORS", "MOSAIC_GPU_HELPER"),
 }
 """Variables that the images, compose.yaml or an overlay decide, and a variable for tests."""
+OF_THE_EMBEDDED_STACK = ("MOSAIC_BROKER_", "MOSAIC_SLURM_", "MOSAIC_RAY_")
+"""Clusters, and a broker for other machines: a stack in containers has neither."""
 
 
 def config(**variables: str) -> dict[str, Any]:
@@ -77,7 +79,11 @@ def test_a_missing_image_is_refused_and_not_pulled(project: dict[str, str]) -> N
 
 def test_documented_settings_reach_their_services() -> None:
     """Each variable that docs/reference/environment.md gives to a service reaches it, from shell or .env file."""
-    asked = {name: readers for name, readers in documented().items() if name not in OF_THE_STACK}
+    asked = {
+        name: readers
+        for name, readers in documented().items()
+        if name not in OF_THE_STACK and not name.startswith(OF_THE_EMBEDDED_STACK)
+    }
     assert {"MOSAIC_CPU_LIMIT", "MOSAIC_DISK_RESERVE_BYTES", "MOSAIC_LOG_FORMAT"} <= set(asked)
     services = config(**dict.fromkeys(asked, "as-set"))["services"]
     missing = [

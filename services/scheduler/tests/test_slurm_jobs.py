@@ -1,13 +1,13 @@
 """What Slurm's words mean for an attempt, case by case."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from tests.records import RUN_ID, make_report
 
-from mosaic_contracts.launch import ExitPhase, ExitReport
+from mosaic_contracts.launch import ExitPhase, ExitReport, RunnerInfo
 from mosaic_contracts.slurm_settings import parse_settings
 from mosaic_scheduler.executors.protocol import (
     AttemptPhase,
@@ -32,16 +32,25 @@ class _Folder(RunFolder):
     """A run's folder whose files a test names."""
 
     def __init__(
-        self, report: ExitReport | None = None, *, begun: bool = False, stopped: bool = False
+        self,
+        report: ExitReport | None = None,
+        *,
+        begun: bool = False,
+        stopped: bool = False,
+        runner: RunnerInfo | None = None,
     ) -> None:
         super().__init__(Path("/nowhere"), AttemptRef(RUN_ID, 1))
         self._report, self._begun, self._stopped = report, begun, stopped
+        self._runner = runner
 
     def report(self) -> ExitReport | None:
         return self._report
 
     def has_lock_file(self) -> bool:
         return self._begun
+
+    def runner_info(self) -> RunnerInfo | None:
+        return self._runner
 
     def was_stop_marked(self) -> bool:
         return self._stopped
@@ -124,7 +133,23 @@ def test_a_job_that_slurm_started_twice_is_interrupted() -> None:
     log = '{"event": "runner.refused", "error": "attempt 1 was started before"}'
     found = status("FAILED", BEGUN, "NonZeroExitCode", log)
     assert found.engine_end is not None
-    assert (found.phase, found.engine_end.kind) == (AttemptPhase.LOST, EngineEndKind.RESTARTED)
+    assert (found.phase, found.engine_end.kind) == (AttemptPhase.UNSEEN, EngineEndKind.RESTARTED)
+
+
+@pytest.mark.parametrize("report", [None, STOPPED])
+def test_a_cancelled_job_that_slurm_started_twice_is_interrupted(report: ExitReport | None) -> None:
+    """Slurm's start is later than the runner's: nobody called `scancel`, and the worker may still be saving."""
+    began = datetime(2026, 11, 30, 16, 12, 58).astimezone()
+    runner = RunnerInfo(runner_pid=1, started_at=began.timestamp() + 0.2)
+    folder = _Folder(report, begun=True, runner=runner)
+    twice = replace(JOB, state="CANCELLED", starts_at=began + timedelta(seconds=11))
+    found = attempt_status(twice, folder, "")
+    assert found.phase is (AttemptPhase.ENDED if report else AttemptPhase.UNSEEN)
+    assert found.engine_end is not None
+    assert found.engine_end.kind is EngineEndKind.RESTARTED
+    once = attempt_status(replace(twice, starts_at=began), folder, "")
+    assert once.engine_end is not None
+    assert once.engine_end.kind is EngineEndKind.CANCELLED
 
 
 def test_a_job_that_slurm_forgot_is_interrupted_when_its_heartbeats_end() -> None:
@@ -132,6 +157,17 @@ def test_a_job_that_slurm_forgot_is_interrupted_when_its_heartbeats_end() -> Non
     end = status("", BEGUN).engine_end
     assert end is not None
     assert end.kind is EngineEndKind.RESTARTED
+
+
+@pytest.mark.parametrize(("age_s", "is_slurms"), [(1.0, True), (-1.0, False)])
+def test_a_stopped_run_whose_job_slurm_forgot(age_s: float, is_slurms: bool) -> None:
+    """Slurm ended it where it should still know the job; of an older end nobody knows who asked for it."""
+    known_since = STOPPED.ended_at - age_s
+    found = attempt_status(None, _Folder(STOPPED, begun=True), "", known_since)
+    assert found.phase is AttemptPhase.ENDED
+    assert (found.engine_end is not None) is is_slurms
+    ours = attempt_status(None, _Folder(STOPPED, begun=True, stopped=True), "", known_since)
+    assert ours.engine_end is None
 
 
 def test_a_refusal_has_the_runners_last_lines() -> None:

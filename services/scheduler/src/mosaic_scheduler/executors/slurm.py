@@ -9,6 +9,7 @@ import hashlib
 import math
 import os
 import shlex
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -197,7 +198,8 @@ class SlurmExecutor:
         job = await self._queue.find(self._name(ref))
         if job is not None and job.waits and folder.has_lock_file():
             self._queue.look_soon()  # it has begun, and its node is to be known
-        status = attempt_status(job, folder, self._runner_tail(folder))
+        known_since = time.time() - (await self._site.settings()).remembers_s
+        status = attempt_status(job, folder, self._runner_tail(folder), known_since)
         if status.phase in (AttemptPhase.LOST, AttemptPhase.REFUSED):
             self._queue.forget(self._name(ref))
         return status

@@ -1,5 +1,6 @@
 """Slurm's jobs as `squeue` lists them, and what each means for an attempt. Pure: a table of cases tests it."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -45,8 +46,7 @@ _ENDS = {
     "DEADLINE": (EngineEndKind.TIME_LIMIT, "Slurm's deadline for the job was reached."),
     "CANCELLED": (
         EngineEndKind.CANCELLED,
-        "Its job was cancelled in Slurm, not by MOSAIC: by `scancel`, or by Slurm itself after a crash of its "
-        "controller, which ends jobs younger than some seconds.",
+        "Its job was cancelled in Slurm, by `scancel` and not by MOSAIC.",
     ),
 }
 _RESTARTED = EngineEnd(
@@ -59,8 +59,20 @@ _FORGOTTEN = EngineEnd(
     "Slurm does not know its job any more, as it forgets a young one when its controller crashes, and its heartbeats "
     "have ended.",
 )
+_FORGOTTEN_AND_ENDED = EngineEnd(
+    EngineEndKind.RESTARTED,
+    "Slurm forgot its job, as it does with a young one when its controller crashes, and ended its processes.",
+)
+_SAYS_LITTLE = {
+    EngineEndKind.NODE_FAILED: "Slurm says that its node {node} failed",
+    EngineEndKind.RESTARTED: "Slurm started its job a second time",
+}
+"""Ends of which the processes may know nothing, or need time to save: Slurm's daemon died and not its node, or its
+controller took a running job for a waiting one."""
 _STARTED_BEFORE = "was started before"
 """What a runner logs that was started a second time."""
+_CLOCKS_S = 1.0
+"""So much may the clocks of controller and nodes differ."""
 _REASONS = {
     "None": "Slurm has not looked at it yet",
     "Priority": "other jobs are before it",
@@ -171,18 +183,24 @@ def waiting_words(job: SlurmJob) -> str:
     return f"queued at Slurm: {known.replace('{job}', job.job_id)}"
 
 
-def attempt_status(job: SlurmJob | None, folder: RunFolder, log_tail: str) -> AttemptStatus:
+def attempt_status(
+    job: SlurmJob | None, folder: RunFolder, log_tail: str, known_since: float = math.inf
+) -> AttemptStatus:
     """How an attempt is, from its job and its folder. The runner's report comes first, Slurm's word last.
 
     Args:
         job: what Slurm knows; None: nothing, and it was asked twice.
         folder: of the run.
         log_tail: last lines of the runner.
+        known_since: Slurm still knows what ended after this wall time, unless it forgot the job.
     """
     report, has_begun = folder.report(), folder.has_lock_file()
     node = job.node if job is not None else ""
     if report is not None and (is_whole(report, folder) or job is None or job.has_ended):
-        return folder.ended(report, engine_end=_engine_end(job), node=node)
+        end = _engine_end(job, folder)
+        if job is None and not is_whole(report, folder) and report.ended_at > known_since:
+            end = _FORGOTTEN_AND_ENDED
+        return folder.ended(report, engine_end=end, node=node)
     if job is None:
         unknown = "Slurm does not know its job any more."
         if not has_begun:
@@ -208,7 +226,7 @@ def is_whole(report: ExitReport, folder: RunFolder) -> bool:
 
 def _died(job: SlurmJob, folder: RunFolder, has_begun: bool, log_tail: str) -> AttemptStatus:
     """A job that has ended without a report."""
-    end = _engine_end(job)
+    end = _engine_end(job, folder)
     if end is None and has_begun and _STARTED_BEFORE in log_tail:
         end = _RESTARTED
     if not has_begun and end is None:
@@ -220,11 +238,10 @@ def _died(job: SlurmJob, folder: RunFolder, has_begun: bool, log_tail: str) -> A
         engine_end=end,
         node=job.node,
     )
-    if end is not None and end.kind is EngineEndKind.NODE_FAILED and has_begun:
-        # Slurm says so too when its own daemon died there, and the processes go on.
+    if end is not None and end.kind in _SAYS_LITTLE and has_begun:
         return AttemptStatus(
             AttemptPhase.UNSEEN,
-            detail=f"Slurm says that its node {job.node} failed; its heartbeats decide.",
+            detail=f"{_SAYS_LITTLE[end.kind].format(node=job.node)}; its heartbeats decide.",
             node=job.node,
             engine_end=end,
             stop_noted=lost.stop_noted,
@@ -234,9 +251,23 @@ def _died(job: SlurmJob, folder: RunFolder, has_begun: bool, log_tail: str) -> A
     return lost
 
 
-def _engine_end(job: SlurmJob | None) -> EngineEnd | None:
+def _engine_end(job: SlurmJob | None, folder: RunFolder) -> EngineEnd | None:
     known = _ENDS.get(job.state) if job is not None else None
     if known is None or job is None:
         return None
+    if job.state == "CANCELLED" and _was_restarted(job, folder):
+        return _RESTARTED
     kind, words = known
     return EngineEnd(kind, words.replace("{node}", job.node or "that was chosen"))
+
+
+def _was_restarted(job: SlurmJob, folder: RunFolder) -> bool:
+    """Whether Slurm started a job after its runner began.
+
+    A controller that crashed before it wrote down a start takes the job for a waiting one and starts it again. Its node
+    finds the first start running, and cancels the job (`Duplicate jobid` in slurmctld's log).
+    """
+    runner = folder.runner_info()
+    if runner is None or job.starts_at is None:
+        return False
+    return job.starts_at.timestamp() > runner.started_at + _CLOCKS_S
