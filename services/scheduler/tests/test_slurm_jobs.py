@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.records import RUN_ID, make_report
 
-from mosaic_contracts.launch import ExitPhase, ExitReport, RunnerInfo
+from mosaic_contracts.launch import ExitPhase, ExitReport
 from mosaic_contracts.slurm_settings import parse_settings
 from mosaic_scheduler.executors.protocol import (
     AttemptPhase,
@@ -37,11 +37,11 @@ class _Folder(RunFolder):
         *,
         begun: bool = False,
         stopped: bool = False,
-        runner: RunnerInfo | None = None,
+        began_at: float | None = None,
     ) -> None:
         super().__init__(Path("/nowhere"), AttemptRef(RUN_ID, 1))
         self._report, self._begun, self._stopped = report, begun, stopped
-        self._runner = runner
+        self._began_at = began_at
 
     def report(self) -> ExitReport | None:
         return self._report
@@ -49,8 +49,8 @@ class _Folder(RunFolder):
     def has_lock_file(self) -> bool:
         return self._begun
 
-    def runner_info(self) -> RunnerInfo | None:
-        return self._runner
+    def began_at(self) -> float | None:
+        return self._began_at
 
     def was_stop_marked(self) -> bool:
         return self._stopped
@@ -140,8 +140,7 @@ def test_a_job_that_slurm_started_twice_is_interrupted() -> None:
 def test_a_cancelled_job_that_slurm_started_twice_is_interrupted(report: ExitReport | None) -> None:
     """Slurm's start is later than the runner's: nobody called `scancel`, and the worker may still be saving."""
     began = datetime(2026, 11, 30, 16, 12, 58).astimezone()
-    runner = RunnerInfo(runner_pid=1, started_at=began.timestamp() + 0.2)
-    folder = _Folder(report, begun=True, runner=runner)
+    folder = _Folder(report, begun=True, began_at=began.timestamp() + 0.2)
     twice = replace(JOB, state="CANCELLED", starts_at=began + timedelta(seconds=11))
     found = attempt_status(twice, folder, "")
     assert found.phase is (AttemptPhase.ENDED if report else AttemptPhase.UNSEEN)

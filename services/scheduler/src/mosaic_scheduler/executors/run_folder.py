@@ -195,6 +195,14 @@ class RunFolder:
         except (*_NO_FILE, ValidationError):
             return None
 
+    def began_at(self) -> float | None:
+        """When a runner of this attempt began, as wall time; None: that is not known."""
+        begun = self.begun()
+        if begun is not None:
+            return begun.begun_at or None
+        info = self.runner_info()
+        return None if info is None else info.started_at
+
     def shipper_state(self) -> ShipperState | None:
         """What the shipper cannot say over the broker, when it is this attempt's."""
         try:

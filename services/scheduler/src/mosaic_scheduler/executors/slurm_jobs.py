@@ -267,7 +267,7 @@ def _was_restarted(job: SlurmJob, folder: RunFolder) -> bool:
     A controller that crashed before it wrote down a start takes the job for a waiting one and starts it again. Its node
     finds the first start running, and cancels the job (`Duplicate jobid` in slurmctld's log).
     """
-    runner = folder.runner_info()
-    if runner is None or job.starts_at is None:
+    began_at = folder.began_at()
+    if began_at is None or job.starts_at is None:
         return False
-    return job.starts_at.timestamp() > runner.started_at + _CLOCKS_S
+    return job.starts_at.timestamp() > began_at + _CLOCKS_S
