@@ -185,7 +185,7 @@ def test_a_stop_saves_and_full_keeps_the_frames(tmp_path: Path, make_spec: Any) 
         (
             {"algorithm": "ppo"},
             "environment",
-            "For it take ppo_atari or ppo_atari_lstm or dqn_atari or c51_atari or sac_atari.",
+            "Use ppo_atari or ppo_atari_lstm or dqn_atari for it.",
         ),
         (
             {"algorithm": "dqn_atari", "parameters": {"buffer_size": 2**40}},

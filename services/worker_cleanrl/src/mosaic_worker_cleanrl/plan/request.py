@@ -156,7 +156,7 @@ def check_spaces(script: Script, plan: ScriptPlan) -> None:
         why = f"takes {wants} only; the observations of {probe.id} {has}"
     if why is not None:
         others = algorithms_for(probe.action_kind, probe.observation_kind, probe.form)
-        hint = f"For it take {' or '.join(others[:3])}." if others else "No algorithm here can."
+        hint = f"Use {' or '.join(others[:3])} for it." if others else "No algorithm here can."
         plan.block(
             "environment",
             f"{script.title} {why}. {hint}",
