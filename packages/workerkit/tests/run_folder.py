@@ -58,6 +58,7 @@ def make_run_folder(
         "shares_folder": True,
         "begin_s": 120.0,
         "orphan_s": None,
+        "clears_folder": False,
         "outbox_bytes": outbox_bytes,
         "when_outbox_full": when_outbox_full,
         "image": None,

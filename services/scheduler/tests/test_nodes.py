@@ -11,13 +11,17 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from nats.aio.client import Client, RawCredentials
 from tests.node_stack import SECRET, NodeStack, node_stack
+from tests.records import make_report
 from tests.stack import until
 
+from mosaic_base.broker_tls import tls_options
 from mosaic_contracts import launch, subjects
 from mosaic_contracts.launch import ExitPhase
-from mosaic_contracts.nodes import FilePart, is_shipped
+from mosaic_contracts.nodes import BEGUN_FILE, Begun, ExitNotice, FilePart, NodeVerb, is_shipped
 from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.shipper_messages import Reply
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.nodes.received import ReceivedFiles
 from mosaic_servicekit.testing import TestBroker
@@ -183,6 +187,39 @@ async def test_credentials_are_renewed_over_the_broker(
         assert report is not None
         assert report.phase is ExitPhase.DRAINED
         assert len(nodes.recorder.of(nodes.ref.run_id, "worker")) >= 500
+
+
+@pytest.mark.broker
+async def test_the_last_word_of_a_run_is_not_taken_back(nodes: NodeStack) -> None:
+    """The end of the worker and that of the drain may be handled at the same time; the later phase is kept."""
+    await nodes.submit()
+    (nodes.here.path / BEGUN_FILE).write_text(Begun(attempt=1, claim="c").model_dump_json())
+    run_id = nodes.ref.run_id
+    client = Client()
+    await client.connect(
+        nodes.broker.url,
+        inbox_prefix=subjects.inbox_prefix(run_id),
+        user_credentials=RawCredentials((nodes.here.path / launch.CREDS_FILE).read_text()),
+        **tls_options(nodes.broker.url, (nodes.broker.ca or Path()).read_text()),
+    )
+    try:
+        for _ in range(30):
+            (nodes.here.path / launch.EXIT_FILE).unlink(missing_ok=True)
+            asked = []
+            for phase in (ExitPhase.WORKER_ENDED, ExitPhase.DRAINED, ExitPhase.WORKER_ENDED):
+                report = make_report(run_id=run_id, phase=phase)
+                notice = ExitNotice(attempt=1, claim="c", report=report).model_dump_json()
+                subject = subjects.node(run_id, NodeVerb.EXIT)
+                asked.append(client.request(subject, notice.encode(), timeout=30))
+            answers = [
+                Reply.model_validate_json(each.data) for each in await asyncio.gather(*asked)
+            ]
+            assert [each.problem for each in answers] == [None] * 3
+            kept = nodes.report()
+            assert kept is not None
+            assert kept.phase is ExitPhase.DRAINED
+    finally:
+        await client.close()
 
 
 @pytest.mark.broker

@@ -62,6 +62,7 @@ class NodeRequests:
         self._received = ReceivedFiles(reserve_bytes)
         self._reconcile = reconcile
         self._lifetime_s = lifetime_s
+        self._ends = asyncio.Lock()
         self._verbs: dict[str, Callable[[str, Msg], Awaitable[Answer]]] = {
             NodeVerb.BEGIN: self._begin,
             NodeVerb.READ: self._read,
@@ -140,10 +141,12 @@ class NodeRequests:
             raise ProblemError(_problem(ProblemCode.REQUEST_INVALID, "the report of another run"))
         await self._live(run_id, notice)
         folder = self._claimed(run_id, notice)
-        known = await asyncio.to_thread(folder.report)
-        if known is None or known.phase is ExitPhase.WORKER_ENDED:
-            await asyncio.to_thread(folder.take_report, report)
-            self._reconcile.set()
+        # One after the other: the end of the worker and that of the drain may come at the same time.
+        async with self._ends:
+            known = await asyncio.to_thread(folder.report)
+            if known is None or known.phase is ExitPhase.WORKER_ENDED:
+                await asyncio.to_thread(folder.take_report, report)
+                self._reconcile.set()
         return None
 
     async def _renew(self, run_id: str, message: Msg) -> Answer:
