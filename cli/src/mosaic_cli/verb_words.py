@@ -349,7 +349,7 @@ WORDS: dict[str, Words] = {
     "new-worker": Words(
         "Make a worker of your own: a folder with code that trains, its tests, its environment and a README.",
         options=kinds(
-            "--sb3 --pettingzoo --script --blank --folder=any --no-sync --json --help -h "
+            "--sb3 --pettingzoo --rllib --script --blank --folder=any --no-sync --json --help -h "
         ),
         arguments=("any",),
     ),

@@ -20,6 +20,7 @@ TEMPLATES = {
     "script": ("own_script", "own_script"),
     "sb3": ("worker_sb3", "sb3"),
     "pettingzoo": ("worker_pettingzoo", "pettingzoo"),
+    "rllib": ("worker_rllib", "rllib"),
 }
 """Folder below `examples`, and the id of the worker in it."""
 _ID = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -36,6 +37,7 @@ def new_worker(
     pettingzoo: Annotated[
         bool, typer.Option("--pettingzoo", help="Several agents, in environments of PettingZoo.")
     ] = False,
+    rllib: Annotated[bool, typer.Option("--rllib", help="PPO of RLlib, on one node.")] = False,
     script: Annotated[
         bool, typer.Option("--script", help="A plain training script, which runs unchanged.")
     ] = False,
@@ -55,7 +57,13 @@ def new_worker(
 
     It is on the list of workers at once. Its README says what to change first.
     """
-    asked = {"sb3": sb3, "pettingzoo": pettingzoo, "script": script, "blank": blank}
+    asked = {
+        "sb3": sb3,
+        "pettingzoo": pettingzoo,
+        "rllib": rllib,
+        "script": script,
+        "blank": blank,
+    }
     chosen = [word for word, is_it in asked.items() if is_it]
     if len(chosen) > 1:
         raise ValueRefused(f"Give one of --{' and --'.join(chosen)}.")
