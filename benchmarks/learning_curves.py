@@ -8,8 +8,8 @@ taken and not started again, so that the command goes on where it was interrupte
 the runs that have ended. `./mosaic compare --training` makes curves, tables and the picture in the folder.
 
 One JSON object an environment: mean over the seeds of the mean of each training's last 100 `charts/episodic_return`,
-and the standard deviation over the seeds, which is how openrlbenchmark makes CleanRL's tables by default. CleanRL's
-documentation gives no definition of its own; its figures are of three seeds and of other versions of gym and PyTorch.
+and the standard deviation over the seeds. CleanRL's documentation does not define its figures; they are of three seeds
+and of other versions of gym and PyTorch.
 """
 
 import argparse

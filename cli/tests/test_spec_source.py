@@ -133,7 +133,7 @@ def test_without_an_environment_the_algorithms_own_is_taken(
 
 
 def test_without_an_algorithm_the_only_one_is_taken(mosaic: Mosaic, answers: Answers) -> None:
-    """A worker with one algorithm needs no other word; one with several lists them."""
+    """A worker with one algorithm needs no other word; one with several lists them; a broken one says why."""
     described = CLEANRL["description"]
     assert isinstance(described, dict)
     only = {**described, "algorithms": described["algorithms"][:1]}
@@ -142,6 +142,14 @@ def test_without_an_algorithm_the_only_one_is_taken(mosaic: Mosaic, answers: Ans
     answers["/api/v1/runs"] = RUN
     assert mosaic("run", "mine", "-d")[0] == 0
     assert answers.last("POST").body["algorithm"] == "ppo"
+    known = {**only, "environments": [{"id": "CartPole-v1"}]}
+    answers["/api/v1/workers/mine"] = {**CLEANRL, "description": known}
+    code, _, err = mosaic("run", "mine", "CartPole-v1", "-d")
+    assert (code, "Did you mean `mine ppo CartPole-v1`?" in err) == (2, True)
+    finding = {"level": "blocking", "where": "worker", "message": "No module named 'scipy'."}
+    answers["/api/v1/workers/mine"] = {**CLEANRL, "description": None, "findings": [finding]}
+    code, _, err = mosaic("run", "mine", "-d")
+    assert (code, "cannot be used now: No module named 'scipy'." in err) == (2, True)
     code, _, err = mosaic("run", "cleanrl", "-d")
     assert (code, "It has ppo, own." in err) == (2, True)
 

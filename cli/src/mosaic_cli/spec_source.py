@@ -18,6 +18,7 @@ from mosaic_client import Client, MosaicProblem
 from mosaic_contracts.choices import UNKNOWN_ENVIRONMENT
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.problem_codes import ProblemCode
+from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import WorkerDescription
 
@@ -78,17 +79,10 @@ def with_algorithm(client: Client, fields: dict[str, Any]) -> dict[str, Any]:
     if fields.get("algorithm") is not None:
         return fields
     worker = str(fields["worker"])
-    described = _description(client, worker, "")
-    known = [one.id for one in described.algorithms] if described else []
+    known = [one.id for one in _description(client, worker, "").algorithms]
     if len(known) != 1:
-        raise ValueRefused(
-            f"Name an algorithm: `{worker} ALGORITHM`. "
-            + (
-                f"It has {', '.join(known)}."
-                if known
-                else f"`./mosaic describe {worker}` lists them."
-            )
-        )
+        has = ", ".join(known) or "none"
+        raise ValueRefused(f"Name an algorithm: `{worker} ALGORITHM`. It has {has}.")
     return fields | {"algorithm": known[0]}
 
 
@@ -110,28 +104,31 @@ def make_spec(client: Client, fields: dict[str, Any]) -> RunSpec:
 
 def _default_environment(client: Client, worker: str, algorithm: str) -> str:
     described = _description(client, worker, algorithm)
-    known = {one.id: one.default_environment for one in described.algorithms} if described else {}
-    default = known.get(algorithm)
-    found = described.find_algorithm(algorithm) if described else None
-    if found is not None and found.unavailable:
+    found = described.find_algorithm(algorithm)
+    if found is None:
+        known = [one.id for one in described.algorithms]
+        hint = did_you_mean(algorithm, known) or f"It has {', '.join(known) or 'none'}."
+        if len(known) == 1 and algorithm in (one.id for one in described.environments):
+            hint = f"Did you mean `{worker} {known[0]} {algorithm}`?"
+        raise ValueRefused(f"{worker} has no algorithm {algorithm!r}. {hint}")
+    if found.unavailable:
         raise ValueRefused(found.unavailable)
-    if default is None:
-        hint = did_you_mean(algorithm, known) if algorithm not in known else ""
+    if found.default_environment is None:
         raise ValueRefused(
             f"No environment was named, and {worker} {algorithm} has none of its own. "
-            f"{hint or f'`./mosaic describe {worker}` lists them.'}"
+            f"`./mosaic describe {worker}` lists them."
         )
-    return default
+    return found.default_environment
 
 
-def _description(client: Client, worker: str, next_word: str) -> WorkerDescription | None:
-    """The worker's description; None: it cannot be described now.
+def _description(client: Client, worker: str, next_word: str) -> WorkerDescription:
+    """The worker's description.
 
     Raises:
-        ValueRefused: it is an algorithm. `next_word`: what followed it on the command line.
+        ValueRefused: it cannot be described now, or is an algorithm. `next_word`: what followed it on the command line.
     """
     try:
-        return client.worker(worker).description
+        entry = client.worker(worker)
     except MosaicProblem as error:
         if error.problem.code is not ProblemCode.WORKER_UNKNOWN:
             raise
@@ -142,6 +139,14 @@ def _description(client: Client, worker: str, next_word: str) -> WorkerDescripti
         raise ValueRefused(
             f"{worker} is no worker but an algorithm. Did you mean `{words}`?"
         ) from error
+    if entry.description is None:
+        raise ValueRefused(f"{worker} cannot be used now: {undescribed_words(entry)}")
+    return entry.description
+
+
+def undescribed_words(entry: WorkerEntry) -> str:
+    """Why a worker has no description, or what to do about it."""
+    return "; ".join(finding.message for finding in entry.findings) or entry.manifest.hint
 
 
 def _owner_of(client: Client, algorithm: str) -> str | None:

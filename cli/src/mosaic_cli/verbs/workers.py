@@ -46,7 +46,9 @@ def describe(
         entry = client.worker(_known_worker(client, worker))
     description = entry.description
     if description is None:
-        reasons = "; ".join(finding.message for finding in entry.findings) or entry.manifest.hint
+        from mosaic_cli.spec_source import undescribed_words
+
+        reasons = undescribed_words(entry)
         raise StackStartProblem(f"{entry.manifest.id} cannot describe itself here: {reasons}")
     if algorithm is None:
         emit(description) if json else _print_worker(description)
