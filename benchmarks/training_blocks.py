@@ -36,6 +36,7 @@ from mosaic_gymkit.recording import (
     recorded,
 )
 from mosaic_worker_cleanrl.algorithm import SCRIPTS
+from mosaic_worker_cleanrl.launch.buffer_hook import buffer_hook
 from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
 from mosaic_worker_cleanrl.launch.script import LoadedScript
 from mosaic_worker_cleanrl.launch.session import ScriptSession
@@ -215,6 +216,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home, chdir(home), ExitStack() as stack:
         if SCRIPTS[algorithm].imports("gym"):
             sys.path.insert(0, str(OLD_GYM_PATH))
+        stack.enter_context(buffer_hook())
         board = Switchboard(int(block), rollout)
         for name in names.split(","):
             spec = StoredSpec.model_validate(
