@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.stack import file_exists
 
+from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import ExitPhase, Launch
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.errors import LaunchFailed
@@ -29,6 +30,22 @@ from mosaic_servicekit.ulid import RunIdSource
 DEADLINE_S = 60.0
 UNENDED = (AttemptPhase.QUEUED, AttemptPhase.ALIVE, AttemptPhase.UNSEEN)
 _IDS = RunIdSource()
+
+
+def synthetic_launch(
+    python: str, ref: AttemptRef, broker: TestBroker, spec: RunSpec, **more: Any
+) -> LaunchSpec:
+    """A launch spec for the synthetic worker, with an interpreter of this machine; `more`: fields of it."""
+    return LaunchSpec(
+        ref=ref,
+        spec=spec,
+        nonce="n",
+        python=python,
+        worker_command=python_module(python, "mosaic_workerkit.testing.synthetic"),
+        broker_url=broker.url,
+        write_creds=None,
+        **more,
+    )
 
 
 class ExecutorConformance(ABC):

@@ -6,12 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.executor_conformance import ExecutorConformance
+from tests.executor_conformance import ExecutorConformance, synthetic_launch
 from tests.homes import make_environment
 from tests.stack import until
 
 from mosaic_contracts.gpus import GpuGrant
-from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import LAUNCH_FILE, Launch
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.executors import proc
@@ -49,15 +48,7 @@ class TestProcessExecutor(ExecutorConformance):
 
     def launch_spec(self, ref: AttemptRef, broker: TestBroker, spec: RunSpec) -> LaunchSpec:
         """With the interpreter of the environment."""
-        return LaunchSpec(
-            ref=ref,
-            spec=spec,
-            nonce="n",
-            python=self._python,
-            worker_command=python_module(self._python, "mosaic_workerkit.testing.synthetic"),
-            broker_url=broker.url,
-            write_creds=None,
-        )
+        return synthetic_launch(self._python, ref, broker, spec)
 
     def kill_runner(self, home: Path, ref: AttemptRef) -> None:
         """By its pid file, as a careless person would."""

@@ -11,11 +11,10 @@ import nats
 import nats.errors
 import psutil
 import pytest
-from tests.executor_conformance import ExecutorConformance
+from tests.executor_conformance import ExecutorConformance, synthetic_launch
 from tests.ray_cluster import ray_cluster
 
 from mosaic_contracts import launch, subjects
-from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.services import ControlRequest
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack_files import STOP_MARK
@@ -75,16 +74,7 @@ class TestRayExecutor(ExecutorConformance):
 
     def launch_spec(self, ref: AttemptRef, broker: TestBroker, spec: RunSpec) -> LaunchSpec:
         """With the interpreter of the environment."""
-        return LaunchSpec(
-            ref=ref,
-            spec=spec,
-            nonce="n",
-            python=self._python,
-            worker_command=python_module(self._python, "mosaic_workerkit.testing.synthetic"),
-            broker_url=broker.url,
-            write_creds=None,
-            engine_gives_devices=True,
-        )
+        return synthetic_launch(self._python, ref, broker, spec, engine_gives_devices=True)
 
     def kill_runner(self, home: Path, ref: AttemptRef) -> None:
         """By its pid file: the node is this machine."""

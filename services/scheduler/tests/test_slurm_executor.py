@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.executor_conformance import ExecutorConformance
+from tests.executor_conformance import ExecutorConformance, synthetic_launch
 from tests.slurm import SlurmCluster, why_not
 
-from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.executors.protocol import AttemptRef, Executor, LaunchSpec
 from mosaic_scheduler.executors.slurm import SlurmExecutor, SlurmOptions
@@ -66,15 +65,7 @@ class TestSlurmExecutor(ExecutorConformance):
 
     def launch_spec(self, ref: AttemptRef, broker: TestBroker, spec: RunSpec) -> LaunchSpec:
         """With the interpreter of the environment."""
-        return LaunchSpec(
-            ref=ref,
-            spec=spec,
-            nonce="n",
-            python=self._python,
-            worker_command=python_module(self._python, "mosaic_workerkit.testing.synthetic"),
-            broker_url=broker.url,
-            write_creds=None,
-        )
+        return synthetic_launch(self._python, ref, broker, spec)
 
     def kill_runner(self, home: Path, ref: AttemptRef) -> None:
         """By its pid file: all nodes are this machine."""

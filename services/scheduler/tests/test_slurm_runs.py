@@ -1,5 +1,7 @@
 """Runs on a real Slurm cluster, through the scheduler: what waits, what ends and why."""
 
+import asyncio
+import os
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -23,6 +25,11 @@ pytestmark = [
 ]
 LONG: dict[str, Any] = {"events": 10**7, "rate": 100.0, "save_every": 50}
 DEADLINE_S = 120.0
+IS_LONG = int(os.environ.get("MOSAIC_TEST_REPEAT", "1")) > 1
+CRASHES_AFTER_S = [0.0, 1.0, 1.5, 2.0, 3.0, 5.0] if IS_LONG else [2.0]
+"""Between a submission and the crash of the controller."""
+AWAY_S = 1.0
+"""Between that crash and the controller's next start."""
 
 
 @pytest.fixture(scope="module")
@@ -255,3 +262,32 @@ async def test_heartbeats_decide_when_slurm_says_that_a_node_failed(
     ended = await stack.wait_end(alive.run_id, DEADLINE_S)
     assert ended.end is not None
     assert (ended.state, ended.end.exit_code) == (RunState.INTERRUPTED, 0), ended.end
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.pace({"reconcile.decision.UNSEEN_S": 8.0})
+@pytest.mark.parametrize("after_s", CRASHES_AFTER_S)
+async def test_a_young_run_outlives_a_crash_of_the_controller(
+    stack: Stack, cluster: SlurmCluster, after_s: float
+) -> None:
+    """It succeeds in its first attempt, or is interrupted for a named reason and succeeds in its second.
+
+    The controller saves its state up to 5 s late: it forgets a young job, or starts it a second time.
+    """
+    parameters: dict[str, Any] = {"events": 1500, "rate": 100.0, "save_every": 50}
+    run = await submit(stack, parameters=parameters, restart="on_interrupt")
+    try:
+        await asyncio.sleep(after_s)  # the moment of the crash is what is tested
+        cluster.kill("slurmctld")
+        await asyncio.sleep(AWAY_S)
+        cluster.start_controller()
+        ended = await stack.wait_end(run.run_id, 2 * DEADLINE_S)
+    finally:
+        # Slurm drains a node on which it found a job that it took for a waiting one.
+        nodes = f"NodeName={','.join(cluster.nodes)}"
+        cluster.run("scontrol", "update", nodes, "State=RESUME", check=False)
+    notes = "\n".join(ended.notes)
+    assert ended.state is RunState.SUCCEEDED, (ended.end, notes)
+    assert ended.attempt <= 2, notes
+    assert ended.attempt == 1 or "Slurm" in notes, notes

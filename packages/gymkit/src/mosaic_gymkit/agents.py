@@ -1,6 +1,6 @@
 """Environments of several agents: a parallel environment of PettingZoo as one environment of Gymnasium.
 
-Actions and observations are maps by agent, so that events, replays and branches tell the agents apart.
+Actions and observations are maps by agent, so that events, replays and branches name each agent.
 """
 
 from collections.abc import Callable, Mapping

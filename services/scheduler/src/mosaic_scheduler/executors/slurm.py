@@ -198,7 +198,9 @@ class SlurmExecutor:
         job = await self._queue.find(self._name(ref))
         if job is not None and job.waits and folder.has_lock_file():
             self._queue.look_soon()  # it has begun, and its node is to be known
-        known_since = time.time() - (await self._site.settings()).remembers_s
+        known_since = math.inf
+        if job is None and report is not None:
+            known_since = time.time() - (await self._site.settings()).remembers_s
         status = attempt_status(job, folder, self._runner_tail(folder), known_since)
         if status.phase in (AttemptPhase.LOST, AttemptPhase.REFUSED):
             self._queue.forget(self._name(ref))
