@@ -7,7 +7,10 @@ from tests.records import NOW, make_record, make_report
 
 from mosaic_contracts.launch import ExitPhase
 from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import EndCause, RunState
+from mosaic_scheduler.disk.level import SpaceLimits
+from mosaic_scheduler.disk.watch import VolumeWatch
 from mosaic_scheduler.executors.protocol import (
     ABSENT,
     AttemptPhase,
@@ -15,6 +18,7 @@ from mosaic_scheduler.executors.protocol import (
     EngineEnd,
     EngineEndKind,
 )
+from mosaic_scheduler.executors.run_folder import DRAIN_S, NODE_DRAIN_S
 from mosaic_scheduler.reconcile.decision import (
     KEEP,
     Action,
@@ -31,6 +35,8 @@ from mosaic_scheduler.reconcile.decision import (
     Stop,
     decide,
 )
+from mosaic_scheduler.reconcile.facts import FactSource
+from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.outcome import StopOrigin, outcome_from_exit, outcome_from_loss
 
 STARTING = make_record(RunState.STARTING)
@@ -169,6 +175,18 @@ REFUSED = AttemptStatus(AttemptPhase.REFUSED, detail="no such interpreter")
         pytest.param(STOPPING, Facts(ALIVE, stop_age_s=1), Cancel(), id="stop is passed on"),
         pytest.param(STOPPING, Facts(ALIVE, stop_age_s=66), Kill(), id="a runner that hangs"),
         pytest.param(
+            STOPPING,
+            Facts(ALIVE, stop_age_s=630, drain_s=600.0),
+            Cancel(),
+            id="a runner on a node that still uploads",
+        ),
+        pytest.param(
+            STOPPING,
+            Facts(ALIVE, stop_age_s=636, drain_s=600.0),
+            Kill(),
+            id="a runner on a node that hangs",
+        ),
+        pytest.param(
             STARTING,
             Facts(AttemptStatus(AttemptPhase.ENDED, make_report())),
             AskEvents(),
@@ -179,6 +197,29 @@ REFUSED = AttemptStatus(AttemptPhase.REFUSED, detail="no such interpreter")
 def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Action) -> None:
     """Record and facts lead to this action."""
     assert decide(record, facts) == action
+
+
+@pytest.mark.parametrize(
+    ("shares_folder", "kind", "drain_s"),
+    [
+        (True, RunKind.TRAIN, DRAIN_S),
+        (False, RunKind.TRAIN, NODE_DRAIN_S),
+        (False, RunKind.REPLAY, DRAIN_S),
+    ],
+)
+def test_how_long_what_is_left_may_be_sent(
+    shares_folder: bool, kind: RunKind, drain_s: float
+) -> None:
+    """Long on a node whose folder goes with it; a run of a kind that is never a job is here in any case."""
+    facts = FactSource(
+        HeartbeatTracker(),
+        VolumeWatch({}, SpaceLimits(0, 0)),
+        lambda _: False,
+        runs_elsewhere=True,
+        shares_folder=shares_folder,
+    )
+    record = STOPPING.model_copy(update={"spec": STOPPING.spec.model_copy(update={"kind": kind})})
+    assert facts.gather(record, ALIVE).drain_s == drain_s
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,8 @@ class Facts:
     """It began under an earlier scheduler, and this one never saw it alive."""
     disk_full: str | None = None
     """Why it must stop before its disk is full, as a note; None: there is space enough."""
+    drain_s: float = DRAIN_S
+    """So long its runner may send what is left after the worker's end."""
 
 
 class Action:
@@ -251,7 +253,7 @@ def _decide_alive(record: RunRecord, facts: Facts) -> Action:
     if record.started_at is None:
         return MarkStarted()
     if record.state is RunState.STOPPING:
-        limit_s = record.spec.grace_s + DRAIN_S + KILL_MARGIN_S
+        limit_s = record.spec.grace_s + facts.drain_s + KILL_MARGIN_S
         return Kill() if facts.stop_age_s > limit_s else Cancel()
     if record.state is RunState.STARTING and facts.has_events:
         return MarkRunning()

@@ -8,7 +8,9 @@ from mosaic_contracts.clock import ClockReading, seconds_between
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.disk.watch import VolumeWatch
+from mosaic_scheduler.executors.job_kinds import JOB_KINDS
 from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, AttemptStatus
+from mosaic_scheduler.executors.run_folder import DRAIN_S, NODE_DRAIN_S
 from mosaic_scheduler.reconcile.decision import Facts
 from mosaic_scheduler.runs.end_time import EndTime, end_now, end_of_report, end_of_trace
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
@@ -38,6 +40,7 @@ class FactSource:
         is_left_behind: Callable[[AttemptRef], bool],
         *,
         runs_elsewhere: bool = False,
+        shares_folder: bool = True,
     ) -> None:
         """Gather facts.
 
@@ -46,9 +49,11 @@ class FactSource:
             volumes: free space.
             is_left_behind: whether a backup was made while an attempt ran, and this stack came out of it.
             runs_elsewhere: attempts run on other machines, so that the end of this one's session is not theirs.
+            shares_folder: those machines see the runs' folders of this one.
         """
         self._is_left_behind = is_left_behind
         self._runs_elsewhere = runs_elsewhere
+        self._shares_folder = shares_folder
         self._heartbeats = heartbeats
         self._volumes = volumes
         self._watches: dict[str, _Watch] = {}
@@ -84,7 +89,12 @@ class FactSource:
                 and _is_earlier(record.started_clock, self._began)
             ),
             disk_full=self._volumes.stop_reason(record.spec.kind),
+            drain_s=self._drain_s(record),
         )
+
+    def _drain_s(self, record: RunRecord) -> float:
+        is_here = self._shares_folder or record.spec.kind not in JOB_KINDS
+        return DRAIN_S if is_here else NODE_DRAIN_S
 
     def start_age_s(self, record: RunRecord) -> float:
         """Seconds since the start of the run's attempt."""

@@ -96,6 +96,7 @@ class Reconciler:
             self.volumes,
             self.restored.is_lost,
             runs_elsewhere=self.executor.bounds.queues,
+            shares_folder=self.executor.bounds.shares_folder,
         )
         self.volumes.on_change(self.wake.set)
 
