@@ -66,6 +66,37 @@ def test_refused(home: Path) -> None:
     assert not (home / "workers.d" / "absent").exists()
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_linked_worker(home: Path, tmp_path: Path, is_there: bool) -> None:
+    """A worker of `new-worker` is not overwritten through its link; `--remove` removes the link alone."""
+    script, own = Path('My "train".py'), tmp_path / "mine"
+    if is_there:
+        own.mkdir()
+        (own / "script.toml").write_text("of the user")
+    link = home / "workers.d" / "mine"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(own)
+    for replace in (True, False):
+        with pytest.raises(ValueRefused, match=r"already, in .*mine --remove"):
+            add(script, name="mine", python=Path(sys.executable), replace=replace)
+    assert own.exists() == is_there
+    add(script, name="mine", remove=True)
+    assert not link.is_symlink()
+    if is_there:
+        assert [file.name for file in own.iterdir()] == ["script.toml"]
+        assert (own / "script.toml").read_text() == "of the user"
+
+
+@pytest.mark.parametrize("remove", [True, False])
+def test_after_a_kill(home: Path, remove: bool) -> None:
+    """An empty folder, which a killed `add` leaves, can be replaced and removed."""
+    script, folder = Path('My "train".py'), home / "workers.d" / "mine"
+    folder.mkdir(parents=True)
+    (folder / ".script.toml.1.draft").touch()
+    add(script, name="mine", python=Path(sys.executable), replace=True, remove=remove)
+    assert (folder / "worker.toml").exists() != remove
+
+
 def test_a_checkout_of_cleanrl(home: Path, tmp_path: Path) -> None:
     """Its folder becomes a worker in the environment of `cleanrl`, under another id than the package's."""
     folder = tmp_path / "cleanrl"

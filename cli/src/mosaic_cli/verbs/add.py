@@ -20,8 +20,9 @@ from mosaic_cli.errors import FileProblem, ValueRefused
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.own_script import script_interpreter, with_values
 from mosaic_cli.stack.layout import Layout
+from mosaic_contracts.choices import WORKER_ID_PATTERN
 
-_ID = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_ID = re.compile(WORKER_ID_PATTERN)
 _SCRIPT_FILE = "script.toml"
 
 
@@ -60,10 +61,13 @@ def add(
         ),
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace a script that was added with this name.")
+        bool,
+        typer.Option(
+            "--replace", help="Replace a script or checkout that was added with this name."
+        ),
     ] = False,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Take it off the roster. Its runs and the script stay.")
+        bool, typer.Option("--remove", help="Take a worker off the list. Its runs and files stay.")
     ] = False,
     json: option.Json = False,
 ) -> None:
@@ -89,10 +93,7 @@ def add(
         raise FileProblem(f"There is no script {script}.")
     if is_checkout:
         refuse_checkout(file, worker, is_for_script=bool(words or python or env_var))
-    if folder.exists() and not (_was_added(folder) and replace):
-        raise ValueRefused(
-            f"There is a worker `{worker}` already. Give --replace or another --name."
-        )
+    _require_free(folder, worker, replace=replace)
     if is_checkout:
         facts, own = f"folder = {quoted(str(file))}\n", checkout_worker(worker, file)
     else:
@@ -112,16 +113,35 @@ def add(
     )
 
 
+def _require_free(folder: Path, worker: str, *, replace: bool) -> None:
+    if folder.is_symlink():
+        raise ValueRefused(
+            f"There is a worker `{worker}` already, in {folder.readlink()}. Give another --name, or take that off "
+            f"the list with --name {worker} --remove."
+        )
+    if folder.exists() and not (_was_added(folder) and replace):
+        raise ValueRefused(
+            f"There is a worker `{worker}` already. Give --replace or another --name."
+        )
+
+
 def _remove(folder: Path, worker: str) -> None:
+    if folder.is_symlink():  # `new-worker`, or a user by hand
+        place = folder.readlink()
+        folder.unlink()
+        say(f"{worker} is off the list of workers; its folder {place} and its runs stay.")
+        return
     if not _was_added(folder):
         raise ValueRefused(f"Nothing was added as `{worker}`.")
     shutil.rmtree(folder)
-    say(f"{worker} is off the roster; its runs stay.")
+    say(f"{worker} is off the list of workers; its runs stay.")
 
 
 def _was_added(folder: Path) -> bool:
-    """Whether this verb made the folder, and not a user by hand."""
-    return (folder / _SCRIPT_FILE).is_file() or (folder / CHECKOUT_FILE).is_file()
+    """Whether this verb made the folder, and not a user by hand. It is empty when the verb was killed."""
+    if (folder / _SCRIPT_FILE).is_file() or (folder / CHECKOUT_FILE).is_file():
+        return True
+    return folder.is_dir() and all(file.name.startswith(".") for file in folder.iterdir())
 
 
 def _id_of(script: Path) -> str:
