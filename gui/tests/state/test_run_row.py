@@ -26,6 +26,9 @@ def test_the_outlook_has_a_second_line_that_says_why() -> None:
     waiting = run(0, RunState.QUEUED, position=2, waiting_reason="behind 1 run in the queue")
     assert outlook(waiting) == ("#2 in the queue", "behind 1 run in the queue")
     assert remaining_text(waiting) == "#2 in the queue, behind 1 run in the queue"
+    reason = "queued at Slurm: all suitable nodes are busy"
+    submitted = run(0, RunState.STARTING, waiting_reason=reason)
+    assert outlook(submitted) == ("in the queue", "all suitable nodes are busy")
     lines = ["Traceback (most recent call last):", "ValueError: no", ""]
     end = RunEnd(cause=EndCause.EXIT_CODE, message="It ended.", exit_code=1, last_lines=lines)
     assert outlook(run(0, RunState.FAILED, end=end)) == ("exit code 1", "ValueError: no")

@@ -48,7 +48,7 @@ async def test_every_line_of_a_good_run_is_ok(stack: Stack) -> None:
     assert [entry.id for entry in report.lines if entry.level != "ok"] == []
     assert report.ok
     assert report.plan
-    assert "processes of this machine" in line(report, "image").message
+    assert "without a container" in line(report, "image").message
     assert report.launch is not None
     assert report.launch.command[-1] == str(stack.home / "runs" / "RUN")
     assert report.launch.devices == "none: it sees no GPU"

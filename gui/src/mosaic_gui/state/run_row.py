@@ -148,7 +148,8 @@ def outlook(run: RunView) -> tuple[str, str]:
         place = tr("#{n} in the queue", n=n) if n else tr("in the queue")
         return place, run.waiting_reason or ""
     if waits_at_engine(run):
-        return tr("in the queue"), run.waiting_reason or ""
+        # The state already says that it is queued; the column is narrow, and the cause is what matters.
+        return tr("in the queue"), (run.waiting_reason or "").partition(": ")[2]
     if run.state.has_process and run.eta_s is not None:
         return tr("{time} left", time=wording.duration(run.eta_s)), ""
     if run.state.is_final and run.end is not None and run.state is not RunState.SUCCEEDED:

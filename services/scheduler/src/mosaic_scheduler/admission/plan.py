@@ -69,7 +69,7 @@ def check_image(launch: PlacementPlan) -> Check:
     """The image of a run that could be started."""
     if launch.image:
         return passed("image", f"{launch.image}.")
-    return passed("image", "Not needed: the run uses processes of this machine.")
+    return passed("image", "Not needed: the run is started without a container.")
 
 
 def check_services(recorder: RecorderStatus | None) -> list[Check]:

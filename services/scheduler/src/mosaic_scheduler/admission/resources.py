@@ -141,7 +141,7 @@ def device_line(spec: RunSpec, need: DeviceNeed, stock: GpuStock, devices: Devic
     if need is DeviceNeed.NONE:
         return passed("device", "CPU; it uses no GPU.")
     if stock.count:
-        message = f"CPU; it could use a GPU (`gpus` 1), of which this machine has {stock.count}."
+        message = f"CPU; it could use a GPU (`gpus` 1). GPUs that a run can have: {stock.count}."
         return passed("device", message)
     cores = "1 core" if spec.cpus == 1 else f"{spec.cpus} cores"
     return passed("device", f"CPU, {cores}; a GPU would be faster. {stock.note}".strip())
