@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import hashlib
 import json
 import os
 import shutil
@@ -23,7 +24,7 @@ from mosaic_contracts.nodes import BEGUN_FILE, Begun, ExitNotice, FilePart, Node
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.shipper_messages import Reply
 from mosaic_contracts.states import RunState
-from mosaic_scheduler.nodes.received import ReceivedFiles
+from mosaic_scheduler.nodes.received import INCOMING_DIR, ReceivedFiles
 from mosaic_servicekit.testing import TestBroker
 
 pytestmark = [
@@ -261,6 +262,24 @@ def test_a_part_that_leaves_a_hole_is_not_written(tmp_path: Path) -> None:
     assert files.take(tmp_path, log.model_copy(update={"offset": 9}), b"x").bytes == 4
     assert files.take(tmp_path, log, b"one\n").bytes == 4
     assert (tmp_path / "logs/worker.log").read_bytes() == b"one\n"
+
+
+def test_a_file_has_one_draft(tmp_path: Path) -> None:
+    """A new try removes what a broken one left, and a late part of the broken one is not taken."""
+    files = ReceivedFiles(0)
+    first = FilePart(attempt=1, path="checkpoints/a", total=4, transfer="1" * 16)
+    second = first.model_copy(update={"transfer": "2" * 16})
+    other = first.model_copy(update={"path": "checkpoints/b"})
+    for part in (first, other, second):
+        assert files.take(tmp_path, part, b"on").bytes == 2
+    incoming = tmp_path / INCOMING_DIR
+    assert len(list(incoming.iterdir())) == 2
+    assert files.take(tmp_path, first.model_copy(update={"offset": 2}), b"xx").bytes == 0
+    digest = hashlib.sha256(b"once").hexdigest()
+    last = second.model_copy(update={"offset": 2, "sha256": digest})
+    assert files.take(tmp_path, last, b"ce").bytes == 4
+    assert (tmp_path / "checkpoints/a").read_bytes() == b"once"
+    assert len(list(incoming.iterdir())) == 1
 
 
 def test_subjects_of_nodes_name_run_and_verb() -> None:

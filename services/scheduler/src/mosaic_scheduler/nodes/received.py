@@ -54,8 +54,12 @@ class ReceivedFiles:
     def _whole(self, run_dir: Path, target: Path, part: FilePart, data: bytes) -> WriteAnswer:
         if part.transfer is None:
             return WriteAnswer(bytes=_known_bytes(target, part))
-        draft = run_dir / INCOMING_DIR / part.transfer
+        draft = _draft(run_dir / INCOMING_DIR, part.path, part.transfer)
+        if part.offset and not draft.exists():
+            return WriteAnswer(bytes=0)  # another try of this file began since
         draft.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not part.offset:
+            _drop_earlier(draft)
         size = _write_at(draft, part.offset, data)
         if part.sha256 is None or size != part.total:
             return WriteAnswer(bytes=size)
@@ -66,6 +70,18 @@ class ReceivedFiles:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft.replace(target)
         return WriteAnswer(bytes=size)
+
+
+def _draft(incoming: Path, path: str, transfer: str) -> Path:
+    """Where the parts of one try are gathered: parts of different tries never meet in one file."""
+    return incoming / f"{hashlib.sha256(path.encode()).hexdigest()}.{transfer}"
+
+
+def _drop_earlier(draft: Path) -> None:
+    """Delete what earlier tries of the same file left, so that a file has one draft."""
+    for other in draft.parent.glob(f"{draft.stem}.*"):
+        if other != draft:
+            other.unlink(missing_ok=True)
 
 
 def _write_at(path: Path, offset: int, data: bytes) -> int:
