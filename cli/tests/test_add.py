@@ -66,6 +66,25 @@ def test_refused(home: Path) -> None:
     assert not (home / "workers.d" / "absent").exists()
 
 
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        ("WANDB_API_KEY=abc", "secret set WANDB_API_KEY"),
+        ("HF_TOKEN", "secret set HF_TOKEN"),
+        ("MOSAIC_HOME=/x", "cannot be set"),
+        ("2X=1", "write NAME=VALUE"),
+    ],
+)
+def test_variables_are_checked_first(
+    home: Path, monkeypatch: pytest.MonkeyPatch, variable: str, words: str
+) -> None:
+    """A secret or a wrong name is refused before a file is written."""
+    monkeypatch.setenv("HF_TOKEN", "hf_value")
+    with pytest.raises(ValueRefused, match=words):
+        add(Path('My "train".py'), python=Path(sys.executable), env_var=[variable])
+    assert not home.exists()
+
+
 @pytest.mark.parametrize("is_there", [True, False])
 def test_a_linked_worker(home: Path, tmp_path: Path, is_there: bool) -> None:
     """A worker of `new-worker` is not overwritten through its link; `--remove` removes the link alone."""

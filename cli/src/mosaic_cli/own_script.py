@@ -16,6 +16,7 @@ from mosaic_base.atomic import replace_file
 from mosaic_cli.errors import FileProblem, ValueRefused
 from mosaic_cli.output import err, say
 from mosaic_contracts.choices import UNKNOWN_ENVIRONMENT
+from mosaic_contracts.script_variables import read_variables
 
 if TYPE_CHECKING:
     from mosaic_client import Client
@@ -138,7 +139,7 @@ def with_values(variables: Sequence[str]) -> list[str]:
     """Variables as `NAME=VALUE`; `NAME` alone gets its value from the shell.
 
     Raises:
-        ValueRefused: the shell has no such variable.
+        ValueRefused: the shell has no such variable, or a run may not set it: MOSAIC does, or it is a secret.
     """
     words = []
     for variable in variables:
@@ -147,6 +148,10 @@ def with_values(variables: Sequence[str]) -> list[str]:
                 f"Your shell has no variable {variable}. Give a value: {variable}=VALUE."
             )
         words.append(variable if "=" in variable else f"{variable}={os.environ[variable]}")
+    try:
+        read_variables(words)
+    except ValueError as error:
+        raise ValueRefused(f"--env-var: {error}.") from error
     return words
 
 

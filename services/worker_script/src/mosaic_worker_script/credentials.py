@@ -4,11 +4,10 @@ import os
 import re
 from collections.abc import Mapping
 
+from mosaic_contracts.script_variables import SECRET_NAMES, names_a_secret
 from mosaic_workerkit.masking import SecretMask, read_secrets
 
 MASK = "[masked]"
-_NAMES = r"(?:api_?key|access_?key|secret|token|passw(?:or)?d|passphrase|credentials?)"
-_VARIABLE = re.compile(_NAMES, re.IGNORECASE)
 _MIN_CHARS = 8
 """A shorter value of a variable occurs in too many other words."""
 _FORMS = (
@@ -28,16 +27,11 @@ _FORM = re.compile(rf"\b(?:{'|'.join(_FORMS)})")
 _PRIVATE_KEY = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?=-----END|\Z)", re.DOTALL)
 _USER_INFO = re.compile(r"(://[^/@\s:]*:)[^/@\s]+(?=@)")
 _ASSIGNED = re.compile(
-    rf"""(\b\w*{_NAMES}s?\d*["'\]]*\s*(?::\s*\w+\s*)?[:=]\s*[rbuf]?)(["'])(?:(?!\2)[^\n\\]|\\.){{6,}}\2""",
+    rf"""(\b\w*{SECRET_NAMES}s?\d*["'\]]*\s*(?::\s*\w+\s*)?[:=]\s*[rbuf]?)(["'])(?:(?!\2)[^\n\\]|\\.){{6,}}\2""",
     re.IGNORECASE,
 )
 _KEY = re.compile(r"""(\bkey\s*=\s*)(["'])[0-9A-Fa-f]{32,}\2""")
 """`wandb.login(key="...")`."""
-
-
-def names_a_secret(variable: str) -> bool:
-    """Whether a variable of this name holds a secret, as far as its name shows."""
-    return _VARIABLE.search(variable) is not None
 
 
 class CredentialMask:
