@@ -100,10 +100,11 @@ def test_a_narrow_window_loses_curves_before_figures(qtbot: QtBot) -> None:
     )
     wide = strip.sizeHint().width()
     seen = {}
-    for width in (wide, wide - 60, wide // 2):
+    for width in (wide, wide - 60, wide // 2, 20):
         strip.resize(width, 20)
         seen[width] = [not view.isHidden() for view in strip._views]
-    assert list(seen.values()) == [[True] * 3, [True] * 3, [True, True, False]]
+    whole, none = [True] * 3, [False] * 3
+    assert list(seen.values()) == [whole, whole, [True, True, False], none]
     assert strip.toolTip() == "CPU 100 %\nRAM 100 %\nGPU 0 100 %"
 
 

@@ -73,7 +73,7 @@ class HardwareStrip(QWidget):
 
     def _fit(self) -> None:
         fitting = self._shown
-        while fitting > 1 and self._width_of(fitting, 0) > self.width():
+        while fitting and self._width_of(fitting, 0) > self.width():
             fitting -= 1
         for n, view in enumerate(self._views):
             view.setVisible(n < fitting)
