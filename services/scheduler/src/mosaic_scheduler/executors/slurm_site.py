@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mosaic_contracts.slurm_settings import CONFIG_COMMAND, SlurmSettings, parse_settings
 from mosaic_scheduler.errors import EngineUnavailable
-from mosaic_scheduler.executors.slurm_commands import SlurmCommands
+from mosaic_scheduler.executors.slurm_commands import SlurmCommands, SlurmRefused
 
 _KNOWN_S = 300.0
 """So long an answer is good: nodes come and go in days."""
@@ -60,7 +60,7 @@ class SlurmSite:
         return self._settings is not None and self._settings.holds_memory
 
     async def largest_node(self) -> SlurmNode:
-        """The most that a node has. Raises EngineUnavailable, SlurmRefused."""
+        """The most that a node has. Raises EngineUnavailable."""
         now = time.monotonic()
         if self._node is None or now - self._node[0] > _KNOWN_S:
             try:
@@ -77,10 +77,17 @@ class SlurmSite:
     async def _ask_for_nodes(self) -> SlurmNode:
         await self.settings()
         where = [f"--partition={self._partition}"] if self._partition else []
-        return parse_nodes(await self._commands.run("sinfo", "-h", "-e", "-o", "%c|%m|%G", *where))
+        return parse_nodes(await self._ask("sinfo", "-h", "-e", "-o", "%c|%m|%G", *where))
 
     async def settings(self) -> SlurmSettings:
-        """The site's settings. Raises EngineUnavailable, SlurmRefused."""
+        """The site's settings. Raises EngineUnavailable."""
         if self._settings is None:
-            self._settings = parse_settings(await self._commands.run(*CONFIG_COMMAND))
+            self._settings = parse_settings(await self._ask(*CONFIG_COMMAND))
         return self._settings
+
+    async def _ask(self, *argv: str) -> str:
+        """What a command printed. A refusal concerns no single run: nothing is known of the cluster then."""
+        try:
+            return await self._commands.run(*argv)
+        except SlurmRefused as error:
+            raise EngineUnavailable(f"Slurm does not say what it has: {error}") from error
