@@ -1,14 +1,23 @@
 """What the Slurm executor makes of commands that are refused or cannot be started; no Slurm is needed."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from tests.records import make_record
 
 from mosaic_contracts.slurm_settings import CONFIG_COMMAND
-from mosaic_scheduler.errors import EngineUnavailable
+from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
+from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, LaunchSpec
+from mosaic_scheduler.executors.slurm import SlurmExecutor, SlurmOptions
 from mosaic_scheduler.executors.slurm_commands import SlurmCommands, SlurmRefused
 from mosaic_scheduler.executors.slurm_site import SlurmNode, SlurmSite
 
+REF = AttemptRef("01ARZ3NDEKTSV4RRFFQ69G5FAV", 1)
+OTHER = AttemptRef("01ARZ3NDEKTSV4RRFFQ69G5FAW", 1)
+LIMIT = "error: QOSMaxSubmitJobPerUserLimit error: Batch job submission failed"
 CONFIG = "KillWait = 30 sec\nMinJobAge = 300 sec\n"
 
 
@@ -48,7 +57,68 @@ async def test_a_refused_question_for_the_nodes(command: str) -> None:
     slurm = FakeSlurm()
     slurm.refuse(command, "Invalid user id")
     site = SlurmSite(slurm, "")
-    with pytest.raises(EngineUnavailable, match="does not say what it has: .*Invalid user id"):
+    with pytest.raises(EngineUnavailable, match=r"does not say what it has: .*Invalid user id"):
         await site.largest_node()
     slurm.answers = FakeSlurm().answers
     assert await site.largest_node() == SlurmNode(4, 4000, 0)
+
+
+@pytest.fixture
+def slurm() -> FakeSlurm:
+    """One that answers."""
+    return FakeSlurm()
+
+
+@pytest.fixture
+def executor(slurm: FakeSlurm, tmp_path: Path) -> Iterator[SlurmExecutor]:
+    """One that tries again, and looks at the queue, only when a test says so."""
+    made = SlurmExecutor(tmp_path, SlurmOptions(poll_s=3600.0), slurm)
+    yield made
+    made.close()
+
+
+def launch_spec(ref: AttemptRef) -> LaunchSpec:
+    """A run that trains."""
+    return LaunchSpec(
+        ref=ref,
+        spec=make_record().spec,
+        nonce="n",
+        python="/nowhere/python",
+        worker_command=["/nowhere/worker"],
+        broker_url="nats://127.0.0.1:1",
+        write_creds=None,
+    )
+
+
+async def test_a_limit_on_submitted_jobs_lets_runs_wait(
+    executor: SlurmExecutor, slurm: FakeSlurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing fails; the reason is shown, Slurm is asked once for all, and later again."""
+    slurm.refuse("sbatch", LIMIT)
+    for ref in (REF, OTHER):
+        with pytest.raises(
+            EngineUnavailable, match=r"may submit; it is tried again .*QOSMaxSubmit"
+        ):
+            await executor.submit(launch_spec(ref))
+        status = await executor.status(ref)
+        assert (status.phase, LIMIT in status.detail) == (AttemptPhase.QUEUED, True)
+    assert slurm.count("sbatch") == 1
+    assert (await executor.inventory()).queue_limit == 2  # no third one is passed on
+
+    await executor.cancel(OTHER)
+    assert (await executor.status(OTHER)).phase is AttemptPhase.ABSENT
+
+    later = SimpleNamespace(monotonic=lambda: time.monotonic() + 3601)
+    monkeypatch.setattr("mosaic_scheduler.executors.slurm_limit.time", later)
+    assert (await executor.status(REF)).phase is AttemptPhase.ABSENT  # it is submitted again
+    slurm.answers["sbatch"] = lambda: "7"
+    await executor.submit(launch_spec(REF))
+    assert (await executor.status(REF)).phase is AttemptPhase.QUEUED
+    assert (await executor.inventory()).queue_limit == 50
+
+
+async def test_another_refusal_fails_the_launch(executor: SlurmExecutor, slurm: FakeSlurm) -> None:
+    """It would be refused for ever."""
+    slurm.refuse("sbatch", "error: invalid partition specified")
+    with pytest.raises(LaunchFailed, match="invalid partition"):
+        await executor.submit(launch_spec(REF))

@@ -47,6 +47,7 @@ from mosaic_scheduler.executors.run_folder import (
 )
 from mosaic_scheduler.executors.slurm_commands import SlurmCommands, SlurmRefused
 from mosaic_scheduler.executors.slurm_jobs import SlurmJob, attempt_status, is_whole
+from mosaic_scheduler.executors.slurm_limit import SubmitLimit, is_submit_limit
 from mosaic_scheduler.executors.slurm_queue import SlurmQueue
 from mosaic_scheduler.executors.slurm_site import SlurmSite
 from mosaic_scheduler.settings import SchedulerSettings
@@ -105,6 +106,7 @@ class SlurmExecutor:
         self._queue = SlurmQueue(self._commands, self._prefix, options.poll_s)
         self._queue.on_look = self._changed
         self._site = SlurmSite(self._commands, options.partition)
+        self._limit = SubmitLimit(options.poll_s)
         self._here = ProcessExecutor(home, 1, lambda run_dir: (run_dir / JOB_FILE).exists())
         self._here.on_change(self._changed)
         self.bounds = Bounds(
@@ -123,12 +125,16 @@ class SlurmExecutor:
         """The largest node of the partition: what is larger never starts."""
         node = await self._site.largest_node()
         self.bounds = replace(self.bounds, memory=self._site.holds_memory)
+        may_wait = self._options.pending
+        if self._limit.is_reached:
+            at_slurm = sum(job.waits for job in await self._queue.jobs())
+            may_wait = min(may_wait, at_slurm + self._limit.number_waiting)
         return Inventory(
             cpus=node.cpus,
             memory_mb=node.memory_mb,
             gpus=node.gpus,
             gpu_problem="" if node.gpus else "no node of the partition has a GPU",
-            queue_limit=self._options.pending,
+            queue_limit=may_wait,
         )
 
     async def ready(self) -> None:
@@ -171,6 +177,8 @@ class SlurmExecutor:
                 "Its agents talk over XMPP, which nodes that share no folder with this machine do not reach: start the "
                 "stack without `--node-home`."
             )
+        if self._limit.is_reached:
+            raise EngineUnavailable(self._limit.wait(ref))
         folder = self._folder(ref)
         kill_wait_s = (await self._site.settings()).kill_wait_s
         job = replace(self._as_job(launch_spec), engine_kill_wait_s=float(kill_wait_s))
@@ -182,12 +190,20 @@ class SlurmExecutor:
             # It may have been taken all the same: the next look at the queue decides, by the job's name.
             self._queue.fail(error)
             raise
+        except SlurmRefused as error:
+            if not is_submit_limit(str(error)):
+                raise
+            (folder.path / JOB_FILE).unlink(missing_ok=True)  # it was not handed over
+            raise EngineUnavailable(self._limit.reach(ref, str(error))) from error
+        self._limit.let_go(ref)
         job_id = printed.strip().split(";")[0]
         self._queue.add(SlurmJob(job_id, "PENDING", "", None, self._name(ref), "None"))
         get_log().info("slurm.submitted", run_id=ref.run_id, attempt=ref.attempt, job=job_id)
 
     async def status(self, ref: AttemptRef) -> AttemptStatus:
         """See `Executor.status`."""
+        if reason := self._limit.reason(ref):
+            return AttemptStatus(AttemptPhase.QUEUED, detail=reason)
         folder = self._folder(ref)
         if not self._was_handed_over(folder):
             return await self._here.status(ref)
@@ -212,6 +228,7 @@ class SlurmExecutor:
 
     async def cancel(self, ref: AttemptRef, kill: bool = False) -> None:
         """See `Executor.cancel`."""
+        self._limit.let_go(ref)
         folder = self._folder(ref)
         if not self._was_handed_over(folder):
             await self._here.cancel(ref, kill)
