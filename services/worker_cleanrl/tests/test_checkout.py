@@ -11,7 +11,7 @@ from mosaic_worker_cleanrl.algorithm import SCRIPTS
 from mosaic_worker_cleanrl.checkout import scripts_of, use_checkout
 from mosaic_worker_cleanrl.description import describe_worker
 from mosaic_worker_cleanrl.errors import CheckoutMissing
-from mosaic_worker_cleanrl.schema.document import parameter_schema
+from mosaic_worker_cleanrl.schema.document import parameter_schema, unreadable_arguments
 from mosaic_worker_cleanrl.schema.extraction import read_arguments
 from mosaic_workerkit.testing.recorded import of_type
 
@@ -21,7 +21,7 @@ CHECKOUT = Path(__file__).parent / "checkout"
 def test_scripts_are_found_by_what_they_are() -> None:
     """A file that trains is one, whatever its name; a helper is none."""
     scripts = scripts_of(CHECKOUT)
-    assert set(scripts) == {"walker", "fast_games"}
+    assert set(scripts) == {"walker", "fast_games", "odd_arguments"}
     walker, games = scripts["walker"], scripts["fast_games"]
     assert (walker.action_spaces, walker.takes, walker.batch) == (
         ("discrete",),
@@ -56,6 +56,42 @@ def test_arguments_of_a_dataclass_are_a_schema() -> None:
     assert (parsed["batch_size"], parsed["cuda"], parsed["layers"]) == (96, False, [4, 4])
 
 
+_RUN = "    env_id: str = 'CartPole-v1'\n    seed: int = 1\n    total_timesteps: int = 8\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("@dataclass\nclass Args:\n    folder: Path = Path('x')\n", "name 'Path' is not defined"),
+        ("class Args:\n    seed: int = 1\n", "must be called with a dataclass"),
+        ("@dataclass\nclass Args:\n    a: str = os.environ['NO_SUCH']\n", "NO_SUCH"),
+        ("@dataclass\nclass Args:\n    a: list = []\n", "mutable default"),
+        ("@dataclass\nclass Args:\n    a: Literal[1, 'x'] = 1\n", "type of field a"),
+        ("@dataclass\nclass Args:\n    seed: int = 1\n", "no argument env_id"),
+        ("def parse_args():\n    return int('x')\n", "ValueError"),
+    ],
+)
+def test_unreadable_arguments(tmp_path: Path, text: str, why: str) -> None:
+    """A script whose arguments cannot be read says why; it makes no other script unusable."""
+    path = tmp_path / "script.py"
+    path.write_text(text)
+    assert why in unreadable_arguments(path)
+
+
+def test_newer_forms_of_types(tmp_path: Path) -> None:
+    """`X | None`, `dataclasses.dataclass` and choices of numbers are read."""
+    path = tmp_path / "script.py"
+    path.write_text(
+        f"@dataclasses.dataclass\nclass Args:\n{_RUN}    clip: float | None = None\n"
+        "    size: Literal[1, 2] = 1\n"
+    )
+    properties = parameter_schema(path)["properties"]
+    assert properties["clip"]["type"] == ["number", "null"]
+    assert (properties["size"]["type"], properties["size"]["enum"]) == ("integer", [1, 2])
+    assert read_arguments(path).parse(["--size", "2"])["size"] == 2
+    assert not unreadable_arguments(path)
+
+
 def test_a_folder_without_scripts_is_refused(tmp_path: Path) -> None:
     """The message says how to take the worker off."""
     with pytest.raises(CheckoutMissing, match="--remove"):
@@ -66,15 +102,19 @@ def _describe() -> None:
     use_checkout("mine", CHECKOUT)
     description = describe_worker()
     assert (description.worker, description.title) == ("mine", "CleanRL in checkout")
-    walker, games = map(description.find_algorithm, ("walker", "fast_games"))
+    walker, games, odd = map(description.find_algorithm, ("walker", "fast_games", "odd_arguments"))
     assert walker is not None
     assert games is not None
+    assert odd is not None
+    assert "the type of field folder is not known" in odd.unavailable
+    assert odd.parameters == {"type": "object", "properties": {}}
+    assert odd.steps_parameter is None
     assert (walker.id, walker.unavailable, walker.play) == ("walker", "", False)
     assert (games.id, games.play) == ("fast_games", False)
     assert games.unavailable in games.documentation
     cart = next(one for one in description.environments if one.id == "CartPole-v1")
     assert cart.algorithms == ["walker"]
-    assert set(SCRIPTS) == {"walker", "fast_games"}
+    assert set(SCRIPTS) == {"walker", "fast_games", "odd_arguments"}
 
 
 def test_describe_names_the_worker_and_its_scripts() -> None:

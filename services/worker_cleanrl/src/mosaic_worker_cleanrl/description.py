@@ -1,5 +1,7 @@
 """Answer of `describe`. Never imports torch: a client waits for it."""
 
+from typing import Any
+
 from mosaic_contracts.spec import RecordLevel, RunKind
 from mosaic_contracts.tracking import WANDB
 from mosaic_contracts.worker import Algorithm, WorkerDescription
@@ -23,6 +25,7 @@ SEED = "seed"
 ENVIRONMENT = "env_id"
 STEPS = "total_timesteps"
 MODES = (RunKind.TRAIN, RunKind.EVALUATE, RunKind.PLAY, RunKind.REPLAY, RunKind.DASHBOARD)
+_NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}}
 HYBRID = "hybrid"
 """Mode in which a policy and a person act."""
 
@@ -32,7 +35,7 @@ def describe_worker() -> WorkerDescription:
 
     Raises:
         ScriptMissing: the cleanrl package is not installed.
-        SchemaUnreadable: a script's arguments cannot be read.
+        SchemaUnreadable: the arguments of an installed script cannot be read.
     """
     return WorkerDescription(
         worker=script_source().worker,
@@ -58,7 +61,8 @@ def _sync() -> list[str]:
 
 
 def _describe_script(script: Script) -> Algorithm:
-    schema = parameter_schema(script.source())
+    readable = script.has_parameters
+    schema = parameter_schema(script.source()) if readable else _NO_PARAMETERS
     unavailable, extra = script.unavailable, extra_named(script.bundle)
     acts = script.acts and not unavailable
     return Algorithm(
@@ -70,11 +74,11 @@ def _describe_script(script: Script) -> Algorithm:
         action_spaces=list(script.action_spaces),
         observation_spaces=list(script.observation_spaces),
         default_environment=_default_environment(
-            script, schema["properties"][ENVIRONMENT]["default"]
+            script, schema["properties"].get(ENVIRONMENT, {}).get("default", "")
         ),
-        steps_parameter=STEPS,
-        seed_parameter=SEED,
-        environment_parameter=ENVIRONMENT,
+        steps_parameter=STEPS if readable else None,
+        seed_parameter=SEED if readable else None,
+        environment_parameter=ENVIRONMENT if readable else None,
         warm_start=not unavailable,
         resumes=False,
         play=acts,

@@ -27,8 +27,9 @@ class SchemaUnreadable(RuntimeError):
 
     def __init__(self, path: object, why: str) -> None:
         super().__init__(
-            f"Cannot read the arguments of {path}: {why}. "
-            "mosaic_worker_cleanrl.schema.extraction must learn this form before the script can be offered."
+            f"Cannot read the arguments of {path}: {why}. Declare numbers, texts, switches and lists of them in a "
+            "dataclass `Args`, as the scripts of CleanRL do, or run the file in an environment of your own: "
+            f"`./mosaic run {path} --python PATH` (docs/scripts.md)."
         )
 
 

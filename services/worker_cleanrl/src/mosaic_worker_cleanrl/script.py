@@ -7,6 +7,7 @@ from pathlib import Path
 from mosaic_worker_cleanrl.errors import ScriptMissing
 from mosaic_worker_cleanrl.imports import imported_packages, packages_at_start
 from mosaic_worker_cleanrl.obstacles import why_unavailable
+from mosaic_worker_cleanrl.schema.document import unreadable_arguments
 
 ATARI_FRAMES = 4
 """Frames of an Atari game for each decision, set by the scripts' own wrapper."""
@@ -95,7 +96,13 @@ class Script:
     def unavailable(self) -> str:
         """Why it cannot run in this worker, on any machine, and what to do instead; empty: it can."""
         path = self.source()
-        return why_unavailable(path, packages_at_start(path), self.instead)
+        why = why_unavailable(path, packages_at_start(path), self.instead)
+        return why if why or self.path is None else unreadable_arguments(path)
+
+    @property
+    def has_parameters(self) -> bool:
+        """Whether its arguments can be read; those of an installed script always can be."""
+        return self.path is None or not unreadable_arguments(self.path)
 
     @property
     def bundle(self) -> str | None:

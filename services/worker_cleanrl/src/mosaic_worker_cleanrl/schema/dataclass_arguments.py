@@ -6,7 +6,10 @@ nor the script is imported.
 
 import argparse
 import ast
+import dataclasses
 import os
+import types
+import typing
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
@@ -17,8 +20,10 @@ from mosaic_worker_cleanrl.errors import SchemaUnreadable
 _CLASS = "Args"
 _NAMES = {
     "dataclass": dataclass,
+    "dataclasses": dataclasses,
     "field": field,
     "os": os,
+    "typing": typing,
     "List": List,  # noqa: UP006 - as above
     "Literal": Literal,
     "Optional": Optional,
@@ -45,11 +50,21 @@ def declare(
     try:
         exec(compile(ast.Module([node], []), str(path), "exec"), space)  # noqa: S102 - a piece of a script that `train` runs anyway
         kinds = get_type_hints(space[_CLASS], {**space, **vars(__import__("builtins"))})
-    except (NameError, AttributeError, TypeError) as error:
-        raise SchemaUnreadable(path, str(error)) from error
-    helps = _helps(node)
-    parser = make()
-    for one in fields(space[_CLASS]):
+        parser = make()
+        _add_fields(parser, space[_CLASS], kinds, _helps(node), path)
+    except (NameError, AttributeError, TypeError, ValueError, LookupError) as error:
+        raise SchemaUnreadable(path, f"{type(error).__name__}: {error}") from error
+    return parser
+
+
+def _add_fields(
+    parser: argparse.ArgumentParser,
+    declared: Any,
+    kinds: dict[str, Any],
+    helps: dict[str, str],
+    path: Path,
+) -> None:
+    for one in fields(declared):
         default = one.default
         if default is MISSING:
             default = one.default_factory() if one.default_factory is not MISSING else None
@@ -60,16 +75,17 @@ def declare(
         parser.add_argument(
             flag, dest=one.name, default=default, help=helps.get(one.name), **options
         )
-    return parser
 
 
 def _options(kind: Any, default: Any) -> dict[str, Any] | None:
     """How argparse is asked for a value of a type; None: the type is not known."""
     given = [part for part in get_args(kind) if part is not type(None)]
-    if get_origin(kind) is Union and len(given) == 1:
+    if get_origin(kind) in (Union, types.UnionType) and len(given) == 1:
         return _options(given[0], default)
     if get_origin(kind) is Literal:
-        return {"choices": given, "type": str}
+        of = {type(part) for part in given}
+        one = of.pop() if len(of) == 1 else None
+        return {"choices": given, "type": one} if one in (int, float, str) else None
     if get_origin(kind) in (list, tuple):
         return {"nargs": "+", "type": given[0] if given and given[0] in (int, float) else str}
     if kind is bool:

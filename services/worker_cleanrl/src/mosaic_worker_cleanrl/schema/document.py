@@ -1,6 +1,7 @@
 """JSON Schema of a script's arguments."""
 
 import argparse
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ _SAMPLED = {
 _OUTPUTS = frozenset({"capture_video"})
 """Outputs of a run in addition to training: a form shows them separately, with what they cost."""
 _TYPES = {int: "integer", float: "number", str: "string", None: "string"}
+_RUN = ("env_id", "seed", "total_timesteps")
+"""Arguments that every run sets from its own fields."""
 
 
 def parameter_schema(path: Path) -> dict[str, Any]:
@@ -72,6 +75,19 @@ def parameter_schema(path: Path) -> dict[str, Any]:
             **TRACKING_PARAMETERS,
         },
     }
+
+
+@lru_cache(maxsize=128)
+def unreadable_arguments(path: Path) -> str:
+    """Say why no run can be made from the arguments of a script, and what to do; empty: one can be."""
+    try:
+        properties = parameter_schema(path)["properties"]
+        missing = [name for name in _RUN if name not in properties]
+        if missing:
+            raise SchemaUnreadable(path, f"it has no argument {' and no '.join(missing)}")
+    except SchemaUnreadable as error:
+        return str(error)
+    return ""
 
 
 def _property(action: argparse.Action, source: ArgumentSource) -> dict[str, Any]:

@@ -112,8 +112,8 @@ def read_arguments(path: Path) -> ArgumentSource:
         call(_ReportingParser)
     except _Reported as reported:
         actions = tuple(a for a in reported.actions if a.dest != "help")
-    except (NameError, AttributeError) as error:
-        raise SchemaUnreadable(path, str(error)) from error
+    except (NameError, AttributeError, TypeError, ValueError, LookupError) as error:
+        raise SchemaUnreadable(path, f"{type(error).__name__}: {error}") from error
     else:
         raise SchemaUnreadable(path, "its parse_args() never calls the parser's parse_args()")
     return ArgumentSource(
