@@ -134,6 +134,11 @@ def _run_hooked(
         if script.imports("gym"):
             sys.path.insert(0, str(OLD_GYM_PATH))
             stack.callback(sys.path.remove, str(OLD_GYM_PATH))
+        if script.path is not None:
+            # A script finds modules in its folder; at the end they hide no installed package.
+            folder_of_script = str(script.path.parent)
+            sys.path.append(folder_of_script)
+            stack.callback(sys.path.remove, folder_of_script)
         stack.enter_context(environment_hooks(session))
         if session.plan.arguments.get(CAPTURE):
             from mosaic_worker_cleanrl.launch.video_hook import video_hooks

@@ -8,6 +8,7 @@ import gymnasium as gym
 import numpy as np
 import torch
 import tyro
+from helper import ANSWER
 from torch import nn
 from torch.utils.tensorboard import SummaryWriter
 
@@ -53,6 +54,7 @@ if __name__ == "__main__":
     )
     assert isinstance(envs.single_action_space, gym.spaces.Discrete)
     torch.manual_seed(args.seed)
+    assert ANSWER
     agent = Agent(envs, args.layers)
     optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate)
     obs, _ = envs.reset(seed=args.seed)
