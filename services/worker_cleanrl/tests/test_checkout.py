@@ -1,5 +1,8 @@
 """A checkout of CleanRL as the source of scripts: what is found, what is read, and how a run of one begins."""
 
+import os
+import shlex
+import subprocess
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -93,9 +96,22 @@ def test_newer_forms_of_types(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_scripts_is_refused(tmp_path: Path) -> None:
-    """The message says how to take the worker off."""
-    with pytest.raises(CheckoutMissing, match="--remove"):
-        use_checkout("mine", tmp_path)
+    """The message says how to take the worker off, by its own name and also when its folder is gone."""
+    gone = tmp_path / "my clone"
+    made = tmp_path / "home/workers.d/mine"
+    made.mkdir(parents=True)
+    (made / "checkout.toml").touch()
+    with pytest.raises(CheckoutMissing) as raised:
+        use_checkout("mine", gone)
+    advice = str(raised.value).partition("./mosaic ")[2]
+    assert shlex.split(advice) == ["add", str(gone), "--name", "mine", "--remove"]
+    program = Path(__file__).parents[3] / "mosaic"
+    environ = {**os.environ, "MOSAIC_HOME": str(tmp_path / "home")}
+    done = subprocess.run(
+        [program, *shlex.split(advice)], env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert not made.exists()
 
 
 def _describe() -> None:

@@ -49,7 +49,7 @@ def use_checkout(worker: str, folder: Path) -> None:
     """
     scripts = scripts_of(folder)
     if not scripts:
-        raise CheckoutMissing(folder)
+        raise CheckoutMissing(folder, worker)
     sys.path.insert(0, str(folder))
     _active[0] = ScriptSource(worker, folder)
     offer(scripts)

@@ -1,5 +1,7 @@
 """What can go wrong in this worker. Every message says what to do next."""
 
+import shlex
+
 from mosaic_workerkit.errors import EnvironmentUnusable, RunRefused
 
 
@@ -15,10 +17,10 @@ class ScriptMissing(RuntimeError):
 class CheckoutMissing(RuntimeError):
     """A folder that was added as a checkout of CleanRL has no scripts."""
 
-    def __init__(self, folder: object) -> None:
+    def __init__(self, folder: object, worker: str) -> None:
         super().__init__(
             f"There are no scripts of CleanRL in {folder}: a checkout has them in its folder `cleanrl`. Put it back, "
-            "or take the worker off with ./mosaic add FOLDER --remove."
+            f"or take the worker off with ./mosaic add {shlex.quote(str(folder))} --name {worker} --remove"
         )
 
 
