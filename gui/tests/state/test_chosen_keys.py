@@ -38,6 +38,24 @@ def test_a_file_cannot_leave_a_command_without_its_key() -> None:
     assert resolved(read) == {"theme": "Ctrl+Alt+L"}
 
 
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"watch": "Ctrl+M", "runs": "Ctrl+2"},
+        {"runs": "Ctrl+2", "watch": "Ctrl+1"},
+        {"runs": "Ctrl+2", "watch": "Ctrl+3", "replay": "Ctrl+1"},
+    ],
+)
+def test_keys_that_another_choice_left_hold(chosen: dict[str, str]) -> None:
+    """Whatever the order of the commands, and also when two commands exchange theirs."""
+    assert resolved(chosen) == chosen
+
+
+def test_a_refused_choice_takes_its_own_keys_back() -> None:
+    """Another command cannot have them then."""
+    assert resolved({"watch": "nonsense", "runs": "Ctrl+2", "theme": "Ctrl+1"}) == {}
+
+
 def test_at_first_no_keys_clash() -> None:
     """What the client comes with passes its own check."""
     assert {one.name: refusal(one.name, one.keys, {}) for one in COMMANDS} == {

@@ -142,11 +142,14 @@ def refusal(name: str, keys: str, chosen: Mapping[str, str]) -> str:
 
 def resolved(chosen: Mapping[str, str]) -> dict[str, str]:
     """What can hold of keys that were read from a file: a wrong one, or one that is taken, is left out."""
-    held: dict[str, str] = {}
-    for command in COMMANDS:
-        keys = chosen.get(command.name, command.keys)
-        if keys != command.keys and not refusal(command.name, keys, held):
-            held[command.name] = keys
+    held = {
+        command.name: chosen[command.name]
+        for command in COMMANDS
+        if chosen.get(command.name, command.keys) != command.keys
+    }
+    # A choice may take keys that another choice has left. One that is dropped takes back its own, so look again.
+    while wrong := next((name for name in reversed(held) if refusal(name, held[name], held)), None):
+        del held[wrong]
     return held
 
 
