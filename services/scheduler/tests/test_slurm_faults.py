@@ -1,5 +1,7 @@
 """What the Slurm executor makes of commands that are refused or cannot be started; no Slurm is needed."""
 
+import asyncio
+import errno
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
 from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, LaunchSpec
 from mosaic_scheduler.executors.slurm import SlurmExecutor, SlurmOptions
 from mosaic_scheduler.executors.slurm_commands import SlurmCommands, SlurmRefused
+from mosaic_scheduler.executors.slurm_queue import SlurmQueue
 from mosaic_scheduler.executors.slurm_site import SlurmNode, SlurmSite
 
 REF = AttemptRef("01ARZ3NDEKTSV4RRFFQ69G5FAV", 1)
@@ -122,3 +125,42 @@ async def test_another_refusal_fails_the_launch(executor: SlurmExecutor, slurm: 
     slurm.refuse("sbatch", "error: invalid partition specified")
     with pytest.raises(LaunchFailed, match="invalid partition"):
         await executor.submit(launch_spec(REF))
+
+
+async def test_a_command_that_cannot_be_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The machine has no process or file left for it: every caller gets an error, and nobody waits for ever."""
+    program = tmp_path / "squeue"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    async def none_left(*_: object, **__: object) -> None:
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("asyncio.create_subprocess_exec", none_left)
+        queue = SlurmQueue(SlurmCommands(), "mosaic-x-", 3600.0)
+        with pytest.raises(EngineUnavailable, match=r"squeue cannot be started: .*unavailable"):
+            await asyncio.wait_for(queue.jobs(), 60)
+    queue.close()
+
+
+async def test_a_watch_that_has_ended_begins_again(slurm: FakeSlurm) -> None:
+    """The next question starts it, so that nobody waits for ever."""
+    looked = asyncio.Event()
+
+    def fail() -> None:
+        looked.set()
+        raise RuntimeError("a fault of the listener")
+
+    queue = SlurmQueue(slurm, "mosaic-x-", 0.0)
+    queue.on_look = fail
+    assert await queue.jobs() == []
+    await looked.wait()
+    looked.clear()
+    queue.on_look = looked.set
+    assert await queue.jobs() == []
+    await asyncio.wait_for(looked.wait(), 60)
+    queue.close()

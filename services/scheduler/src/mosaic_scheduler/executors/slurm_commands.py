@@ -33,7 +33,7 @@ class SlurmCommands:
         """What the command printed.
 
         Raises:
-            EngineUnavailable: the controller does not answer, or the command is not there.
+            EngineUnavailable: the controller does not answer, or the command is not there or cannot be started.
             SlurmRefused: Slurm refused.
         """
         if shutil.which(argv[0]) is None:
@@ -41,13 +41,17 @@ class SlurmCommands:
                 f"Slurm's command {argv[0]} is not on the PATH. Start the stack on a login node of the cluster, or "
                 "install Slurm's client programs with the cluster's slurm.conf."
             )
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=self.environment(),
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=self.environment(),
+            )
+        except OSError as error:
+            # Too many processes or open files, or too little memory, at this moment
+            raise EngineUnavailable(f"Slurm's {argv[0]} cannot be started: {error}.") from error
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 printed, errors = await process.communicate()

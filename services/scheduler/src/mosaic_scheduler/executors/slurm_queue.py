@@ -94,7 +94,7 @@ class SlurmQueue:
             self._task = None
 
     async def _ensure(self) -> None:
-        if self._task is None:
+        if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._watch())
         if not self._has_looked.is_set():
             await self._has_looked.wait()
