@@ -10,9 +10,12 @@ from types import SimpleNamespace
 import pytest
 from tests.records import make_record
 
+from mosaic_contracts.launch import RUNNER_LOCK
 from mosaic_contracts.slurm_settings import CONFIG_COMMAND
+from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
 from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, LaunchSpec
+from mosaic_scheduler.executors.run_folder import RunFolder
 from mosaic_scheduler.executors.slurm import SlurmExecutor, SlurmOptions
 from mosaic_scheduler.executors.slurm_commands import SlurmCommands, SlurmRefused
 from mosaic_scheduler.executors.slurm_queue import SlurmQueue
@@ -48,6 +51,20 @@ class FakeSlurm(SlurmCommands):
             raise SlurmRefused(f"{command}: {said}")
 
         self.answers[command] = refused
+
+    def take(self, job_id: str) -> None:
+        """From now on Slurm takes a job, and lists it as running."""
+
+        def listed() -> str:
+            names = [
+                word.partition("=")[2]
+                for argv in self.asked
+                for word in argv
+                if word.startswith("--job-name=")
+            ]
+            return "".join(f"{job_id}|RUNNING|n1|N/A|{name}|None\n" for name in names[:1])
+
+        self.answers |= {"sbatch": lambda: job_id, "squeue": listed}
 
     def count(self, command: str) -> int:
         """How often this command was run."""
@@ -164,3 +181,36 @@ async def test_a_watch_that_has_ended_begins_again(slurm: FakeSlurm) -> None:
     assert await queue.jobs() == []
     await asyncio.wait_for(looked.wait(), 60)
     queue.close()
+
+
+@pytest.mark.parametrize(("node_home", "kill_wait_s"), [("", 30.0), ("/node-home", None)])
+async def test_the_grace_time_of_a_users_stop(
+    slurm: FakeSlurm, tmp_path: Path, node_home: str, kill_wait_s: float | None
+) -> None:
+    """A node that sees no note of MOSAIC's stop does not cut the grace time to the engine's."""
+    slurm.answers["sbatch"] = lambda: "7"
+    executor = SlurmExecutor(tmp_path, SlurmOptions(node_home=node_home), slurm)
+    await executor.submit(launch_spec(REF))
+    launch = RunFolder(executor.folder(REF), REF).read_launch()
+    assert launch is not None
+    assert launch.engine_kill_wait_s == kill_wait_s
+    executor.close()
+
+
+@pytest.mark.parametrize("kill", [False, True])
+async def test_a_refused_stop_is_sent_again(
+    executor: SlurmExecutor, slurm: FakeSlurm, kill: bool
+) -> None:
+    """Only what Slurm took counts as sent: that is not repeated, for a second signal kills."""
+    slurm.take("7")
+    await executor.submit(launch_spec(REF))
+    (executor.folder(REF) / RUNNER_LOCK).touch()
+    mark = executor.folder(REF) / STOP_MARK
+    slurm.refuse("scancel", "Kill job error on job id 7: Invalid job id")
+    await executor.cancel(REF, kill)
+    assert not mark.exists()
+    slurm.answers["scancel"] = lambda: ""
+    for _ in range(2):
+        await executor.cancel(REF, kill)
+    assert slurm.count("scancel") == 2
+    assert mark.exists() is not kill

@@ -180,8 +180,7 @@ class SlurmExecutor:
         if self._limit.is_reached:
             raise EngineUnavailable(self._limit.wait(ref))
         folder = self._folder(ref)
-        kill_wait_s = (await self._site.settings()).kill_wait_s
-        job = replace(self._as_job(launch_spec), engine_kill_wait_s=float(kill_wait_s))
+        job = replace(self._as_job(launch_spec), engine_kill_wait_s=await self._kill_wait_s())
         await asyncio.to_thread(_prepare, folder, self._there(folder, ref), job)
         argv = ["sbatch", "--parsable", *self._limits(launch_spec.spec), *self._place(folder, ref)]
         try:
@@ -271,8 +270,7 @@ class SlurmExecutor:
         self._queue.forget(self._name(ref))
         if job is None or job.has_ended:
             return 0
-        await self._scancel(f"--name={job.name}", job.job_id)
-        return 1
+        return int(await self._scancel(f"--name={job.name}", job.job_id))
 
     async def sweep_orphans(self, may_live: Callable[[str], bool]) -> int:
         """See `Executor.sweep_orphans`."""
@@ -281,8 +279,7 @@ class SlurmExecutor:
             ref = self._ref(job.name)
             if ref is None or job.has_ended or may_live(ref.run_id):
                 continue
-            await self._scancel(f"--name={job.name}", job.job_id)
-            ended += 1
+            ended += await self._scancel(f"--name={job.name}", job.job_id)
         return ended
 
     async def drain(self, ref: AttemptRef, timeout_s: float) -> bool:
@@ -309,34 +306,50 @@ class SlurmExecutor:
         for callback in self._callbacks:
             callback()
 
+    async def _kill_wait_s(self) -> float | None:
+        """What Slurm leaves a job that it ends; None on nodes that share nothing.
+
+        A runner knows by a mark in the folder here whether MOSAIC sent the signal. Where it does not see that folder, a
+        user's stop would get Slurm's short time too.
+        """
+        if not self.bounds.shares_folder:
+            return None
+        return float((await self._site.settings()).kill_wait_s)
+
     async def _kill(self, ref: AttemptRef, job: SlurmJob) -> None:
         """A second SIGTERM makes the runner end the worker's tree at once, and it still writes its report."""
         if self._kills.get(ref) == job.job_id:
             return
-        await self._scancel(f"--name={job.name}", job.job_id)
-        self._kills[ref] = job.job_id
+        if await self._scancel(f"--name={job.name}", job.job_id):
+            self._kills[ref] = job.job_id
 
     async def _ask_to_stop(self, ref: AttemptRef, folder: RunFolder, job: SlurmJob) -> None:
         if not folder.mark_stop():
             return
+        is_sent = False
         try:
             # The runner alone: it asks the worker, and keeps the grace time of the run.
-            await self._scancel("--batch", "--signal=TERM", f"--name={job.name}", job.job_id)
-        except EngineUnavailable:
-            (folder.path / STOP_MARK).unlink(missing_ok=True)  # not sent: it is tried again
-            raise
+            is_sent = await self._scancel(
+                "--batch", "--signal=TERM", f"--name={job.name}", job.job_id
+            )
+        finally:
+            if not is_sent:
+                (folder.path / STOP_MARK).unlink(missing_ok=True)  # it is tried again
 
-    async def _scancel(self, *options: str) -> None:
+    async def _scancel(self, *options: str) -> bool:
+        """Return whether Slurm took it. Raises EngineUnavailable."""
         try:
             await self._commands.run("scancel", "--quiet", *options)
         except SlurmRefused as error:
             # It has ended meanwhile, or its node does not answer now; the next look says which.
             get_log().info("slurm.not_cancelled", error=str(error))
+            return False
         except EngineUnavailable as error:
             self._queue.fail(error)
             raise
         finally:
             self._queue.look_soon()
+        return True
 
     def _limits(self, spec: RunSpec) -> list[str]:
         """What is asked of Slurm for a run."""
