@@ -17,7 +17,7 @@ from websockets.typing import Subprotocol
 from mosaic_client.errors import AnswerInvalid, problem_error
 from mosaic_client.faults import tls_fault
 from mosaic_client.location import Location
-from mosaic_client.patience import CONNECT_TIMEOUT_S
+from mosaic_client.patience import HANDSHAKE_TIMEOUT_S
 from mosaic_client.stack_connection import USER_AGENT
 from mosaic_client.trust import tls_context
 from mosaic_contracts.live import SUBPROTOCOL_JSON
@@ -54,7 +54,7 @@ def live_options(location: Location, subprotocol: str = SUBPROTOCOL_JSON) -> Any
         user_agent_header=USER_AGENT,
         subprotocols=[Subprotocol(subprotocol)],
         proxy=None if location.is_loopback else True,
-        open_timeout=CONNECT_TIMEOUT_S,
+        open_timeout=HANDSHAKE_TIMEOUT_S,
         # a peer that vanished without a word is noticed within 20 s
         ping_interval=10.0,
         ping_timeout=10.0,

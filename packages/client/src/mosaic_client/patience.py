@@ -3,6 +3,8 @@
 from mosaic_base.backoff import JITTER, Backoff
 
 CONNECT_TIMEOUT_S = 5.0
+HANDSHAKE_TIMEOUT_S = 15.0
+"""TCP, TLS and the answer of the gateway together, which takes longer where trainings use all processors."""
 FIRST_DELAY_S = 0.2
 LONGEST_DELAY_S = 5.0
 REQUEST_PATIENCE_S = 10.0
