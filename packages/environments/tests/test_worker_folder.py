@@ -8,6 +8,7 @@ from mosaic_environments.errors import EnvironmentProblem
 from mosaic_environments.tree import Tree
 from mosaic_environments.worker_folder import LOCK, WorkerFolder, find_component
 
+ROOT = Path(__file__).parents[3]
 PROJECT = """
 [project]
 name = "mine"
@@ -47,12 +48,33 @@ def test_a_lock_belongs_to_its_dependencies(tree: Tree, folder: Path) -> None:
     assert not WorkerFolder(tree, str(folder)).lock_is_current
 
 
+def test_a_lock_belongs_to_the_dependencies_of_our_packages(tree: Tree, folder: Path) -> None:
+    """An update of MOSAIC that changes what one of its packages needs makes the lock again."""
+    package = Path(tree.root) / "packages/contracts/pyproject.toml"
+    before = WorkerFolder(tree, str(folder)).first_line
+    package.write_text(package.read_text().replace("[project]", '[project]\nversion = "2"'))
+    assert WorkerFolder(tree, str(folder)).first_line == before
+    package.write_text(
+        package.read_text().replace("[project]", '[project]\ndependencies = ["pydantic>=3"]')
+    )
+    needing = WorkerFolder(tree, str(folder)).first_line
+    assert needing != before
+    package.write_text(
+        package.read_text() + '\n[project.optional-dependencies]\nclips = ["av>=14"]\n'
+    )
+    assert WorkerFolder(tree, str(folder)).first_line != needing
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         (None, "has no pyproject.toml"),
         ("[project]\nname = 'mine'\n", "needs .project. dependencies"),
         ("[project", "cannot be read"),
+        ("project = 1\n", "project must be a table"),
+        (PROJECT.replace('["pytest"]', '"pytest"'), "dev must be a list of strings"),
+        (PROJECT.replace('["pytest"]', '[{ include-group = "test" }]'), "include-group"),
+        (PROJECT.replace('"numpy>=2"', "2"), "dependencies must be a list of strings"),
         (PROJECT.replace("contracts", "unknown"), "no package mosaic-rl-unknown"),
     ],
 )
@@ -63,3 +85,12 @@ def test_refused(tree: Tree, folder: Path, text: str | None, words: str) -> None
         (folder / "pyproject.toml").write_text(text)
     with pytest.raises(EnvironmentProblem, match=words):
         WorkerFolder(tree, str(folder)).packages()
+
+
+@pytest.mark.parametrize(
+    "sample", sorted(ROOT.glob("examples/*/pyproject.toml")), ids=lambda path: path.parent.name
+)
+def test_a_lock_of_a_sample_is_current(tmp_path: Path, sample: Path) -> None:
+    """A worker made from a sample is not locked again. Where this fails: `./mosaic lock ./examples/NAME`."""
+    tree = Tree(str(ROOT), str(tmp_path), is_checkout=True)
+    assert WorkerFolder(tree, str(sample.parent)).lock_is_current

@@ -48,9 +48,10 @@ class WorkerFolder(Component):
         self._tree = tree
         self.dependencies = _dependencies(folder)
         """What its project file asks for, ours included."""
-        digest = hashlib.sha256("\n".join(self.dependencies).encode()).hexdigest()
+        lines = [*self.dependencies, *self._dependencies_of_packages()]
+        digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
         self.first_line = f"{_MADE_FROM}{digest}"
-        """How a lock begins that was made from these dependencies."""
+        """How a lock begins that was made from these dependencies, and from those of our packages among them."""
         self.lock_is_current = _first_line(os.path.join(folder, LOCK)) == self.first_line
 
     def packages(self) -> list[str]:
@@ -104,6 +105,18 @@ class WorkerFolder(Component):
         os.replace(f"{lock}.new", lock)
         self.lock_is_current = True
 
+    def _dependencies_of_packages(self) -> list[str]:
+        """What our packages that it needs ask for, because an update of MOSAIC can change that."""
+        found = []
+        for folder in self.packages():
+            project = _table(_read_project(folder), "project", folder)
+            found += _strings(project.get("dependencies", []), "[project] dependencies", folder)
+            extras = _table(project, "optional-dependencies", folder)
+            for extra in sorted(extras):
+                found.append(f"[{extra}]")
+                found += _strings(extras[extra], extra, folder)
+        return found
+
     def _address(self, wanted: str) -> str:
         own = _OWN_NAME.match(wanted)
         if own is None:
@@ -125,23 +138,55 @@ _OPTIONS = (
 
 
 def _dependencies(folder: str) -> list[str]:
+    """What a worker's project file asks for: its dependencies and those of its tests."""
+    read = _read_project(folder)
+    found = list[str]()
+    for table, name in (("project", "dependencies"), ("dependency-groups", "dev")):
+        values = _table(read, table, folder)
+        if name not in values:
+            raise EnvironmentProblem(
+                f"{_project_file(folder)} has no [{table}] {name}: it needs [project] dependencies and "
+                "[dependency-groups] dev"
+            )
+        found += _strings(values[name], f"[{table}] {name}", folder)
+    return found
+
+
+def _read_project(folder: str) -> dict[str, Any]:
+    # Imported for a worker's folder only: every verb looks whether its environments are there.
     import tomllib
 
-    path = os.path.join(folder, PROJECT_FILE)
     try:
-        with open(path, "rb") as file:
-            project: dict[str, Any] = tomllib.load(file)
-        return [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+        with open(_project_file(folder), "rb") as file:
+            return tomllib.load(file)
     except FileNotFoundError as error:
         raise EnvironmentProblem(
             f"{folder} has no {PROJECT_FILE}, which says what its environment needs"
         ) from error
-    except KeyError as error:
-        raise EnvironmentProblem(
-            f"{path} has no {error}: it needs [project] dependencies and [dependency-groups] dev"
-        ) from error
     except (OSError, ValueError) as error:
-        raise EnvironmentProblem(f"{path} cannot be read: {error}") from error
+        raise EnvironmentProblem(f"{_project_file(folder)} cannot be read: {error}") from error
+
+
+def _table(values: dict[str, Any], name: str, folder: str) -> dict[str, Any]:
+    """A table of a project file; empty where it is missing."""
+    found = values.get(name, {})
+    if not isinstance(found, dict):
+        raise EnvironmentProblem(f"{_project_file(folder)}: {name} must be a table")
+    return found
+
+
+def _strings(values: object, name: str, folder: str) -> list[str]:
+    """A list of requirements. A group that includes another one is not supported, which is said."""
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise EnvironmentProblem(
+            f'{_project_file(folder)}: {name} must be a list of strings, such as ["numpy>=2"]. '
+            "List the members of an included group instead of `include-group`."
+        )
+    return values
+
+
+def _project_file(folder: str) -> str:
+    return os.path.join(folder, PROJECT_FILE)
 
 
 def _first_line(path: str) -> str | None:
