@@ -43,6 +43,14 @@ def test_the_folder_bears_its_name(home: Path, tmp_path: Path, template: str) ->
     assert (folder / "requirements.lock").is_file()
 
 
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_a_template_has_under_150_lines(template: str) -> None:
+    """Blank lines are not counted, as docs/gymnasium_worker.md says; tests are not part of the worker."""
+    folder = ROOT / "examples" / TEMPLATES[template][0]
+    lines = [line for file in folder.glob("*.py") for line in file.read_text().splitlines()]
+    assert 0 < sum(bool(line.strip()) for line in lines) < 150
+
+
 def test_refused(home: Path, tmp_path: Path) -> None:
     """A wrong name, a name that is taken, two templates, and a folder with files leave everything as it was."""
     with pytest.raises(ValueRefused, match="no id"):

@@ -24,9 +24,7 @@ class Common:  # names and defaults are those of Stable-Baselines3 where it has 
 @dataclass(frozen=True)
 class OnPolicy(Common):
     n_steps: int = mosaic.parameter(2048, "Steps of each environment per update.", minimum=2)
-    gae_lambda: float = mosaic.parameter(
-        0.95, "Decay of the advantage estimate.", minimum=0, maximum=1
-    )
+    gae_lambda: float = mosaic.parameter(0.95, "Decay of the advantages.", minimum=0, maximum=1)
     ent_coef: float = mosaic.parameter(0.0, "Weight of the entropy.", minimum=0)
 
 
@@ -55,8 +53,6 @@ DQN = mosaic.with_defaults(Exploring, learning_rate=1e-4, batch_size=32)
 ALGORITHMS = {"ppo": Ppo, "a2c": A2C, "dqn": DQN, "sac": OffPolicy, "td3": TD3}
 SPACES = {"dqn": ["discrete"], "sac": ["box"], "td3": ["box"]}
 ABILITIES = {"play": True, "hybrid": True, "branches": True, "warm_start": True, "resumes": False}
-
-
 LISTED = [
     mosaic.Algorithm(
         id=name,
