@@ -14,6 +14,15 @@ from mosaic_scheduler.errors import WorkerUnknown, WorkerUnready
 from mosaic_scheduler.workers.probe import WorkerProbe
 from mosaic_scheduler.workers.registry import WorkerRegistry
 
+DESCRIPTION = {
+    "worker": "own",
+    "version": "1",
+    "title": "Own",
+    "record_levels": [],
+    "algorithms": [],
+    "environments": [],
+}
+
 
 @pytest.fixture
 def registry(home: Path, venvs: Path) -> WorkerRegistry:
@@ -65,6 +74,39 @@ def test_a_linked_folder_is_a_worker(
     assert worker.stamp() != before
 
 
+def test_a_changed_environment_of_its_own_changes_the_stamp(
+    registry: WorkerRegistry, home: Path
+) -> None:
+    """`mosaic sync FOLDER`, `pip install` there, and a module next to the program: the worker is asked again."""
+    own = home / "workers.d/mine"
+    site = own / ".venv/lib/python3.11/site-packages"
+    site.mkdir(parents=True)
+    (own / ".venv/bin").mkdir()
+    (own / ".venv/bin/python").symlink_to(sys.executable)
+    (own / ".venv/pyvenv.cfg").touch()
+    (own / "worker.toml").write_text(
+        'id = "mine"\ntitle = "T"\ncommand = ["{here}/.venv/bin/python", "{here}/worker.py"]\n'
+    )
+    worker = registry.find("mine")
+    stamps = [worker.stamp()]
+    for change in (site / "numpy", own / ".venv/mosaic-run.stamp", own / "parameters.py"):
+        change.touch()
+        stamps.append(worker.stamp())
+    assert len(set(stamps)) == 4
+
+
+def test_a_missing_program_is_named_by_its_path(registry: WorkerRegistry, home: Path) -> None:
+    """`{here}` is filled in, in the program's path and in the hint."""
+    own = home / "workers.d/mine"
+    own.mkdir()
+    (own / "worker.toml").write_text(
+        'id = "mine"\ntitle = "T"\ncommand = ["{here}/.venv/bin/python"]\nhint = "Make {here}."\n'
+    )
+    with pytest.raises(WorkerUnready) as refused:
+        _ = registry.find("mine").command
+    assert str(refused.value) == f"{own}/.venv/bin/python cannot be found. Make {own}."
+
+
 def test_a_worker_without_a_room_runs_beside_our_own_runner(
     registry: WorkerRegistry, home: Path, venvs: Path
 ) -> None:
@@ -95,16 +137,8 @@ async def test_a_description_is_remembered_until_the_environment_changes(
     registry: WorkerRegistry, home: Path
 ) -> None:
     """Asked twice, also by a new scheduler, the worker starts once; a changed manifest asks it again."""
-    description = {
-        "worker": "own",
-        "version": "1",
-        "title": "Own",
-        "record_levels": [],
-        "algorithms": [],
-        "environments": [],
-    }
     counter, script = home / "count", home / "own.sh"
-    script.write_text(f"#!/bin/sh\necho x >> {counter}\necho '{json.dumps(description)}'\n")
+    script.write_text(f"#!/bin/sh\necho x >> {counter}\necho '{json.dumps(DESCRIPTION)}'\n")
     script.chmod(0o755)
     manifest = _add(home, "own", f'command = ["{script}"]')
     for probe in (WorkerProbe(home), WorkerProbe(home)):
@@ -121,6 +155,23 @@ async def test_a_worker_that_fails_says_why(registry: WorkerRegistry, home: Path
     _add(home, "bad", 'command = ["sh", "-c", "echo no module named torch >&2; exit 4", "sh"]')
     with pytest.raises(WorkerUnready, match=r"exit code 4: no module named torch"):
         await WorkerProbe(home).describe(registry.find("bad"))
+
+
+async def test_a_traceback_is_shown_by_its_exception(registry: WorkerRegistry, home: Path) -> None:
+    """The message has the exception and names the file with the whole text, which goes with the failure."""
+    script = home / "own.py"
+    script.write_text("def build():\n    import absent_package\n\nbuild()\n")
+    _add(home, "bad", f'command = ["{sys.executable}", "{script}"]')
+    with pytest.raises(WorkerUnready) as refused:
+        await WorkerProbe(home).describe(registry.find("bad"))
+    first, second = str(refused.value).splitlines()
+    assert first.endswith("exit code 1: ModuleNotFoundError: No module named 'absent_package'")
+    log = home / "cache/workers/bad.log"
+    assert second == f"All that it printed: {log}"
+    assert "in build" in log.read_text()
+    script.write_text(f"print({json.dumps(json.dumps(DESCRIPTION))})")
+    await WorkerProbe(home).describe(registry.find("bad"))
+    assert not log.exists()
 
 
 async def test_a_worker_that_chats_is_not_understood(registry: WorkerRegistry, home: Path) -> None:

@@ -176,3 +176,8 @@ class WorkerUnready(RuntimeError):
 
 class WorkerFailed(WorkerUnready):
     """A worker was started and gave no answer that can be used."""
+
+    def __init__(self, message: str, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output
+        """What it printed on stderr."""

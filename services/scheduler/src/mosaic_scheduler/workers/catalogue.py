@@ -97,12 +97,13 @@ class WorkerCatalogue:
             raise problem.worker_not_ready(worker.manifest.id, error) from error
 
     async def _entry(self, worker: RegisteredWorker) -> WorkerEntry:
+        manifest = worker.manifest.model_copy(update={"hint": worker.hint})
         try:
             description = await self._probe.describe(worker)
         except WorkerUnready as error:
             finding = Finding(level="blocking", where="worker", message=str(error))
-            return WorkerEntry(manifest=worker.manifest, ready=False, findings=[finding])
-        return WorkerEntry(manifest=worker.manifest, ready=True, description=description)
+            return WorkerEntry(manifest=manifest, ready=False, findings=[finding])
+        return WorkerEntry(manifest=manifest, ready=True, description=description)
 
 
 def _unready(worker: UnreadableWorker) -> WorkerEntry:

@@ -23,12 +23,14 @@ from mosaic_scheduler.executors.engine import (
     is_answer,
 )
 from mosaic_scheduler.executors.nvidia import NO_DEVICES
+from mosaic_scheduler.workers.failure import worker_failure
 from mosaic_scheduler.workers.probe import Inspection
 from mosaic_scheduler.workers.registry import ImageWorker, RegisteredWorker
 
 _MEMORY_BYTES = 4 * 2**30
 _PIDS = 512
-_SHOWN_CHARACTERS = 600
+_KEPT_LINES = 1000
+"""Lines of what it says on stderr."""
 _FEED = (
     "import os, subprocess, sys\n"
     "fed = os.environ.pop('MOSAIC_STDIN').encode()\n"
@@ -115,7 +117,7 @@ class ImageAsker:
             container.start()
             code = container.wait(timeout=timeout_s)["StatusCode"]
             printed: bytes = container.logs(stdout=True, stderr=False)
-            said: bytes = container.logs(stdout=False, stderr=True, tail=20)
+            said: bytes = container.logs(stdout=False, stderr=True, tail=_KEPT_LINES)
         except requests.Timeout as error:
             raise WorkerFailed(f"Its `{verb}` did not answer within {timeout_s:g} s.") from error
         except ENGINE_AWAY as error:
@@ -124,8 +126,7 @@ class ImageAsker:
             with suppress(NotFound, *ENGINE_AWAY):
                 container.remove(force=True)
         if code != 0:
-            tail = said.decode(errors="replace").strip()[-_SHOWN_CHARACTERS:]
-            raise WorkerFailed(f"Its `{verb}` ended with exit code {code}: {tail}")
+            raise worker_failure(verb, f"exit code {code}", said)
         return printed
 
 

@@ -21,6 +21,7 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.worker import CheckReport, InspectReport, InspectRequest, WorkerDescription
 from mosaic_scheduler.errors import InspectionFailed, WorkerFailed, WorkerUnready
+from mosaic_scheduler.workers.failure import worker_failure
 from mosaic_scheduler.workers.registry import RegisteredWorker
 
 DESCRIBE_TIMEOUT_S = 90.0
@@ -34,7 +35,6 @@ INSPECT_FILE_BYTES = 2 * 2**30
 """Largest file that it may write."""
 FAILURE_HOLDS_S = 10.0
 """A worker that failed to describe itself is not asked again at once."""
-_SHOWN_CHARACTERS = 600
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -144,8 +144,10 @@ class WorkerProbe:
                 answer = await self._asker.ask(worker, "describe", b"", DESCRIBE_TIMEOUT_S)
                 description = _parse(WorkerDescription, answer, "describe")
             except WorkerUnready as error:
-                self._failed[name] = (stamp, time.monotonic(), str(error))
-                raise
+                message = self._message(name, error)
+                self._failed[name] = (stamp, time.monotonic(), message)
+                raise WorkerUnready(message) from error
+            self._log(name).unlink(missing_ok=True)
             self._known[name] = _Remembered(stamp=stamp, description=description)
             self._write(name)
             return description
@@ -182,6 +184,17 @@ class WorkerProbe:
         """Whether a check of the worker as it is now ever named something that takes consent."""
         known = self._known.get(worker.manifest.id)
         return known is not None and known.needed_consent
+
+    def _message(self, name: str, error: WorkerUnready) -> str:
+        """What to say of a failure. All that the worker printed is kept in a file, which is named."""
+        if not isinstance(error, WorkerFailed) or error.output in str(error):
+            return str(error)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        replace_file(self._log(name), f"{error.output}\n")
+        return f"{error}\nAll that it printed: {self._log(name)}"
+
+    def _log(self, name: str) -> Path:
+        return self._folder / f"{name}.log"
 
     def _raise_recent_failure(self, name: str, stamp: str) -> None:
         failed = self._failed.get(name)
@@ -259,8 +272,7 @@ async def _ask(
             process.kill()
             await process.wait()
     if process.returncode != 0:
-        tail = said.decode(errors="replace").strip()[-_SHOWN_CHARACTERS:]
-        raise WorkerFailed(f"Its `{verb}` ended with {_end_words(process.returncode)}: {tail}")
+        raise worker_failure(verb, _end_words(process.returncode), said)
     return answer
 
 

@@ -76,22 +76,33 @@ class RegisteredWorker:
         files = [self.path]
         for kind in ("py", "md"):  # code, and the documentation that a description carries
             files += sorted(self.here.glob(f"src/**/*.{kind}"))
+        files += sorted(self.here.glob("*.py"))
         named = [Path(part.replace(_HERE, str(self.here))) for part in self.manifest.command]
         files += named
-        for folder in named:  # a checkout whose scripts it offers
-            if folder.is_absolute() and folder.is_dir():
-                files += sorted([*folder.glob("*.py"), *folder.glob("*/*.py")])
+        for path in named:
+            if path.is_absolute() and path.is_dir():  # a checkout whose scripts it offers
+                files += sorted([*path.glob("*.py"), *path.glob("*/*.py")])
+            elif path.parent.name == "bin":  # an environment of its own
+                files += _marks_of_environment(path.parent.parent)
         if self.manifest.room is not None:
             folder = self.venvs / self.manifest.room
             files += [folder / "bin" / "python", *sorted(folder.glob("*.stamp"))]
-        times = [f"{file}:{file.stat().st_mtime_ns}" for file in files if file.is_file()]
+        times = [f"{file}:{file.stat().st_mtime_ns}" for file in files if file.exists()]
         return "|".join(times)
 
     def _executable(self, name: str) -> str:
-        found = shutil.which(name.replace(_HERE, str(self.here)))
+        program = name.replace(_HERE, str(self.here))
+        found = shutil.which(program)
         if found is None:
-            raise WorkerUnready(f"{name} cannot be found. {self.hint}".strip())
+            raise WorkerUnready(f"{program} cannot be found. {self.hint}".strip())
         return found
+
+
+def _marks_of_environment(folder: Path) -> list[Path]:
+    """Files and folders that change with a virtual environment: what `sync` writes last, and what pip adds to."""
+    if not (folder / "pyvenv.cfg").is_file():
+        return []
+    return [*sorted(folder.glob("*.stamp")), *sorted(folder.glob("lib/python*/site-packages"))]
 
 
 class ImageWorker(RegisteredWorker):
