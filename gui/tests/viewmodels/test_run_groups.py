@@ -5,7 +5,8 @@ from tests.specimen import run, run_id, summary
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.store import Store
-from mosaic_gui.viewmodels.run_list import ENVIRONMENT_AND_ALGORITHM, RunListModel
+from mosaic_gui.viewmodels.run_list import RunListModel
+from mosaic_gui.viewmodels.run_list_columns import ENVIRONMENT_AND_ALGORITHM
 from mosaic_gui.viewmodels.run_table import Column, Role
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal

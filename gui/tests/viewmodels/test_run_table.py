@@ -8,7 +8,8 @@ from tests.specimen import run, run_id, summary
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.store import Changes, Store
-from mosaic_gui.viewmodels.run_list import AT_ONCE, RunListModel, stretches
+from mosaic_gui.viewmodels.rows import stretches
+from mosaic_gui.viewmodels.run_list import AT_ONCE, RunListModel
 from mosaic_gui.viewmodels.run_table import Column, Role
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal

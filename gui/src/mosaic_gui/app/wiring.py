@@ -20,7 +20,7 @@ from mosaic_gui.state.episodes import newest_replayable
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.settings import Settings
-from mosaic_gui.viewmodels.run_list import ENVIRONMENT_AND_ALGORITHM
+from mosaic_gui.viewmodels.run_list_columns import ENVIRONMENT_AND_ALGORITHM
 from mosaic_gui.views.chosen_keys import use_keys
 from mosaic_gui.views.connection_page import ConnectionPage
 from mosaic_gui.views.file_actions import FileActions

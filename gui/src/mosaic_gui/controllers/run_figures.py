@@ -55,7 +55,7 @@ class RunFiguresController(Controller):
         for timer in (self._settle, self._again, self._names_age):
             timer.stop()
         self._known.clear()
-        self._model.figures.clear()
+        self._model.forget_figures()
         self._left, self._reply = [], None
 
     def consume(self, changes: Changes) -> None:

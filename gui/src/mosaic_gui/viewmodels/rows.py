@@ -1,6 +1,6 @@
 """A plain table of texts: episodes and files of a run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from PyQt6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt
@@ -55,3 +55,14 @@ class RowsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole and index.column() in self._numeric:
             return _RIGHT
         return None
+
+
+def stretches(rows: Iterable[int]) -> list[tuple[int, int]]:
+    """First and last of each stretch of neighbouring rows, in order."""
+    found: list[tuple[int, int]] = []
+    for row in sorted(set(rows)):
+        if found and found[-1][1] == row - 1:
+            found[-1] = (found[-1][0], row)
+        else:
+            found.append((row, row))
+    return found

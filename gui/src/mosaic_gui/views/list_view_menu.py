@@ -10,7 +10,8 @@ from mosaic_gui.state.run_columns import COLUMN_FIGURES, AddedColumn, AddedKind,
 from mosaic_gui.state.run_views import ListArrangement
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.list_views import ListViewsModel
-from mosaic_gui.viewmodels.run_list import ENVIRONMENT_AND_ALGORITHM, RunListModel
+from mosaic_gui.viewmodels.run_list import RunListModel
+from mosaic_gui.viewmodels.run_list_columns import ENVIRONMENT_AND_ALGORITHM
 from mosaic_gui.viewmodels.run_table import TITLES, Column
 from mosaic_gui.views.column_popup import ColumnPopup
 from mosaic_gui.views.run_list import RunListView

@@ -18,7 +18,8 @@ from mosaic_gui.state.run_views import ListArrangement
 from mosaic_gui.state.search_vocabulary import NEWEST, vocabulary_of
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.list_views import ListViewsModel
-from mosaic_gui.viewmodels.run_list import ENVIRONMENT_AND_ALGORITHM, RunListModel
+from mosaic_gui.viewmodels.run_list import RunListModel
+from mosaic_gui.viewmodels.run_list_columns import ENVIRONMENT_AND_ALGORITHM
 from mosaic_gui.viewmodels.run_table import Column
 from mosaic_gui.viewmodels.trash import TrashModel
 from mosaic_gui.viewmodels.watch import WatchModel
