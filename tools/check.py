@@ -64,6 +64,8 @@ LONGEST_FIRST = (
 """What begins first, so that no long suite runs alone at the end."""
 SLOWEST = 30
 CHANGED = "--changed"
+NIGHTLY = "--nightly"
+"""Option of `test` and of pytest (conftest.py of the checkout): runs also the tests that are left for the night."""
 BASE = "origin/main"
 CHANGED_BUDGET_S = 150.0
 """Time of the tests that `--changed` runs, two at once, as they took last time."""
@@ -271,6 +273,9 @@ def main(verb: str, *words: str) -> int:
         cut = names.index("--")
         names, arguments = names[:cut], names[cut + 1 :]
     if verb == "test":
+        if NIGHTLY in names:
+            names.remove(NIGHTLY)
+            arguments = [NIGHTLY, *arguments]
         if CHANGED in names:
             summary = test_changed(arguments)
         elif names:
@@ -279,6 +284,8 @@ def main(verb: str, *words: str) -> int:
             summary = test_everything(arguments)
         summary.print_slowest(SLOWEST)
         summary.print_table()
+        if summary.counts.nightly:
+            print(f"\n{summary.counts.nightly} nightly tests were not run; {NIGHTLY} runs them too")
         print(f"\n{summary.counts}", flush=True)
         return 0 if summary.ok else 1
     if verb == "lint":

@@ -50,6 +50,7 @@ For those who change it
   ./mosaic sync COMPONENT --bundle NAME     add what further environments of a worker need, e.g. mujoco
   ./mosaic test [COMPONENT...] [-- ARGS]    lint, import rules, types and tests; ARGS go to pytest
   ./mosaic test --changed                   the same for what your changes can break, in two minutes
+  ./mosaic test --nightly                   all tests, also the long ones that are left for the night
   ./mosaic lint | imports | types [COMPONENT...]
   ./mosaic lock [--check] [COMPONENT...]    pin what the components depend on
   ./mosaic build [FOLDER]                   make the wheels of a release
@@ -59,7 +60,7 @@ For those who change it
   ./mosaic words [LANGUAGE|FILE.po]         bring translations of the window up to date with its code
 """
 USAGE = {
-    "test": "test [COMPONENT... | --changed] [-- ARGS]   lint, import rules, types and tests; ARGS go to pytest",
+    "test": "test [COMPONENT... | --changed] [--nightly] [-- ARGS]   lint, imports, types and tests; ARGS go to pytest",
     "types": "types [COMPONENT...]   check the types of these components, or of all",
     "sync": command.SYNC_USAGE,
     "lock": "lock [--check] [COMPONENT...]   pin what the components depend on, or check the pins",
@@ -74,7 +75,7 @@ USAGE = {
 OPTIONS = {
     "sync": ("--dev", "--bundle"),
     "lock": ("--check",),
-    "test": ("--changed",),
+    "test": ("--changed", "--nightly"),
     "pictures": ("--to",),
 }
 """Options of the verbs in USAGE. The help of every other verb is the command line's."""
@@ -183,6 +184,7 @@ def test(tree: Tree, words: list[str]) -> None:
     # tests keep the byte code of what they import (`run_tool`), so nothing need be compiled beforehand
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     names = words[: words.index("--")] if "--" in words else words
+    names = [name for name in names if name != "--nightly"]
     if not names or "--changed" in names:
         command.sync(tree, tree.names(), dev=True)
     else:

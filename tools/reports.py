@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
+LEFT_OUT, CPU = "left_for_the_night", "cpu_s"
+"""Properties that the checkout's conftest.py writes."""
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -12,10 +15,15 @@ class Counts:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    nightly: int = 0
+    """Tests that were left out, for they are marked `nightly`."""
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(
-            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
+            self.passed + other.passed,
+            self.failed + other.failed,
+            self.skipped + other.skipped,
+            self.nightly + other.nightly,
         )
 
     def __str__(self) -> str:
@@ -29,6 +37,8 @@ class Duration:
     name: str
     """`FOLDER.MODULE::TEST`"""
     seconds: float
+    cpu_s: float | None = None
+    """Processor time of the test with its processes; None when nobody measured it."""
 
     @property
     def module(self) -> str:
@@ -46,7 +56,7 @@ def read_counts(report: Path) -> Counts | None:
             int(suite.get(key, "0")) for key in ("tests", "failures", "errors", "skipped")
         )
         bad = failures + errors
-        total += Counts(tests - bad - skipped, bad, skipped)
+        total += Counts(tests - bad - skipped, bad, skipped, int(_property(suite, LEFT_OUT) or 0))
     return total
 
 
@@ -55,9 +65,19 @@ def read_times(report: Path) -> tuple[Duration, ...]:
     root = _read(report)
     cases = root.iter("testcase") if root is not None else ()
     return tuple(
-        Duration(f"{case.get('classname')}::{case.get('name')}", float(case.get("time", "0")))
+        Duration(
+            f"{case.get('classname')}::{case.get('name')}",
+            float(case.get("time", "0")),
+            float(used) if (used := _property(case, CPU)) else None,
+        )
         for case in cases
     )
+
+
+def _property(element: ElementTree.Element, name: str) -> str | None:
+    """A value that the checkout's conftest.py wrote for a suite or a test."""
+    found = element.find(f"properties/property[@name='{name}']")
+    return None if found is None else found.get("value")
 
 
 def _read(report: Path) -> ElementTree.Element | None:

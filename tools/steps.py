@@ -116,7 +116,8 @@ class Summary:
             whole_s = sum(time.seconds for time in times)
             print(f"\nslowest {len(slowest)} of {len(times)} tests ({whole_s:.0f} s together):")
         for entry in slowest:
-            print(f"{entry.seconds:>7.1f} s  {entry.name}")
+            cpu = "" if entry.cpu_s is None else f"{entry.cpu_s:>7.1f} s CPU  "
+            print(f"{entry.seconds:>7.1f} s  {cpu}{entry.name}")
 
 
 def _timed(title: str, act: Callable[[], CapturedOutcome]) -> tuple[CapturedOutcome, float]:

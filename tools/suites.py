@@ -51,7 +51,8 @@ def outcome_of(code: int, report: Path, cpu_s: float | None = None) -> Outcome:
         note = "found no test" if code == 5 else f"pytest ended with {code}"
         return Outcome(ok=False, note=f"{counts} ({note})", counts=counts, cpu_s=cpu_s)
     times = read_times(report)
-    return Outcome(ok=code == 0, note=str(counts), counts=counts, times=times, cpu_s=cpu_s)
+    note = f"{counts}, {counts.nightly} nightly not run" if counts.nightly else str(counts)
+    return Outcome(ok=code == 0, note=note, counts=counts, times=times, cpu_s=cpu_s)
 
 
 def read_cpu(report: Path) -> float | None:
