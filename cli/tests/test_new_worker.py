@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mosaic_cli.errors import ValueRefused
+from mosaic_cli import command_name
+from mosaic_cli.errors import FileProblem, ValueRefused
 from mosaic_cli.verbs.new_worker import TEMPLATES, new_worker
 from mosaic_contracts.worker import WorkerManifest
 
@@ -63,8 +64,47 @@ def test_refused(home: Path, tmp_path: Path) -> None:
     (tmp_path / "full/file").touch()
     with pytest.raises(ValueRefused, match="is there already"):
         new_worker("mine", folder=tmp_path / "full", no_sync=True)
+    with pytest.raises(FileProblem, match="Name another --folder"):
+        new_worker("mine", folder=tmp_path / "full/file/mine", no_sync=True)
+    with pytest.raises(ValueRefused, match="holds links"):
+        new_worker("mine", folder=home / "workers.d/mine", no_sync=True)
     assert not (home / "workers.d").exists()
     new_worker("mine", no_sync=True)
     with pytest.raises(ValueRefused, match="There is a worker"):
         new_worker("mine", folder=tmp_path / "other", no_sync=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "home", "mine"]
+
+
+def test_a_link_to_an_empty_folder_is_followed(home: Path, tmp_path: Path) -> None:
+    """The folder that the user's link leads to becomes the worker; the link stays."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "mine").symlink_to(tmp_path / "disk")
+    new_worker("mine", no_sync=True)
+    assert (tmp_path / "disk/worker.toml").is_file()
+    assert (home / "workers.d/mine").readlink() == tmp_path / "disk"
+
+
+def test_a_folder_that_was_not_listed_yet_is_listed(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After a kill between the folder and its link, the same command completes; what the user changed stays."""
+    new_worker("mine", no_sync=True)
+    (home / "workers.d/mine").unlink()
+    (tmp_path / "mine/worker.py").write_text("changed")
+    new_worker("mine", no_sync=True)
+    assert (home / "workers.d/mine").resolve() == tmp_path / "mine"
+    assert (tmp_path / "mine/worker.py").read_text() == "changed"
+    assert "put on the list as it is" in capsys.readouterr().err
+
+
+def test_commands_can_be_pasted(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A path with a space is quoted, and an installed `mosaic` is called by its name, also in the README."""
+    monkeypatch.setattr(command_name, "_name", "mosaic")
+    folder = tmp_path / "my workers/mine"
+    new_worker("mine", folder=folder, no_sync=True)
+    for text in (capsys.readouterr().err, (folder / "README.md").read_text()):
+        assert f"mosaic worker-check '{folder}'" in text
+        assert f"cd '{folder}' && " in text
+        assert "./mosaic" not in text

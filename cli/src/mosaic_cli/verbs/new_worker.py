@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,9 +12,11 @@ from typing import Annotated
 import typer
 
 from mosaic_cli import option
+from mosaic_cli.command_name import with_command_name
 from mosaic_cli.errors import FileProblem, ValueRefused
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.stack.layout import Layout
+from mosaic_contracts.choices import WORKER_ID_PATTERN
 
 TEMPLATES = {
     "blank": ("worker_gymnasium", "table"),
@@ -23,7 +26,7 @@ TEMPLATES = {
     "rllib": ("worker_rllib", "rllib"),
 }
 """Folder below `examples`, and the id of the worker in it."""
-_ID = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_ID = re.compile(WORKER_ID_PATTERN)
 _LEFT_OUT = shutil.ignore_patterns(".venv", "__pycache__", ".*cache")
 _SAID = ("worker.toml", "worker.py", "script.toml", "pyproject.toml", "README.md")
 """Files that name the worker."""
@@ -71,10 +74,13 @@ def new_worker(
         raise ValueRefused(
             f"`{name}` is no id of a worker: small letters, digits and _, a letter first."
         )
-    layout, place = Layout.of_environment(), (folder or Path(name)).expanduser().absolute()
+    layout, place = Layout.of_environment(), (folder or Path(name)).expanduser().resolve()
     link = layout.home / "workers.d" / name
     _require_free(layout, name, place, link)
-    _write(layout, chosen[0] if chosen else "blank", name, place)
+    if _is_worker(place, name):
+        say(f"{place} is a worker `{name}` already. It is put on the list as it is.")
+    else:
+        _write(layout, chosen[0] if chosen else "blank", name, place)
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(place)
     if not no_sync:
@@ -83,10 +89,11 @@ def new_worker(
         emit({"worker": name, "folder": str(place)})
         return
     out.print(str(place))
+    path = shlex.quote(str(place))
     say(
         f"  ./mosaic run {name}                      trains\n"
-        f"  ./mosaic worker-check {place}    checks it rule by rule\n"
-        f"  cd {place} && .venv/bin/python -m pytest    runs its tests\n"
+        f"  ./mosaic worker-check {path}    checks it rule by rule\n"
+        f"  cd {path} && .venv/bin/python -m pytest    runs its tests\n"
         "README.md there says what to change first."
     )
 
@@ -101,8 +108,24 @@ def _require_free(layout: Layout, name: str, place: Path, link: Path) -> None:
         raise ValueRefused(
             f"There is a worker `{name}` already: {link}. Remove that, or choose another name."
         )
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+    if link.parent.resolve() in (place, *place.parents):
+        raise ValueRefused(
+            f"{link.parent} holds links to workers. Name a folder of your own with --folder."
+        )
+    if place.is_dir() and (_is_worker(place, name) or not any(place.iterdir())):
+        return
+    if place.exists():
         raise ValueRefused(f"{place} is there already. Name an empty folder with --folder.")
+
+
+def _is_worker(place: Path, name: str) -> bool:
+    """Whether the folder is a worker with this id, such as one whose `new-worker` ended before it was listed."""
+    import tomllib
+
+    try:
+        return tomllib.loads((place / "worker.toml").read_text("utf-8")).get("id") == name
+    except (OSError, ValueError):
+        return False
 
 
 def _write(layout: Layout, template: str, name: str, place: Path) -> None:
@@ -113,17 +136,23 @@ def _write(layout: Layout, template: str, name: str, place: Path) -> None:
         raise FileProblem(
             f"The template is missing ({folder}). Install MOSAIC from a wheel, or use a checkout."
         )
-    place.parent.mkdir(parents=True, exist_ok=True)
     draft = place.with_name(f".{place.name}.new")
     shutil.rmtree(draft, ignore_errors=True)
     try:
+        place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(folder, draft, ignore=_LEFT_OUT)
         for file in (draft / said for said in _SAID):
             if file.is_file():
-                file.write_text(_renamed(file.read_text("utf-8"), known, name), "utf-8")
+                text = _renamed(file.read_text("utf-8"), known, name)
+                text = text.replace(f"examples/{source}", shlex.quote(str(place)))
+                file.write_text(with_command_name(text), "utf-8")
         if place.exists():
             place.rmdir()
         draft.rename(place)
+    except OSError as error:
+        raise FileProblem(
+            f"{place} cannot be made ({error.strerror or error}). Name another --folder."
+        ) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -140,5 +169,8 @@ def _make_environment(place: Path) -> None:
         return
     done = subprocess.run([program, "sync", str(place)], stdout=sys.stderr, check=False)
     if done.returncode:
-        say(f"{place} is made, its environment is not. Once that is mended: ./mosaic sync {place}")
+        path = shlex.quote(str(place))
+        say(
+            f"{place} is made, its environment is not. After fixing the cause, run: ./mosaic sync {path}"
+        )
         raise typer.Exit(done.returncode)

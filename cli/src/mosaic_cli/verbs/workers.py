@@ -86,7 +86,11 @@ def _workers_table(entries: list[WorkerEntry]) -> Table:
             "" if entry.ready else entry.manifest.hint
         )
         table.add_row(
-            entry.manifest.id, entry.manifest.title, entry.manifest.device.value, ready, Text(words)
+            entry.manifest.id,
+            entry.manifest.title,
+            entry.manifest.device.value,
+            ready,
+            Text(with_command_name(words)),
         )
     return table
 
