@@ -208,6 +208,14 @@ def test_lines_of_squeue() -> None:
         parse_jobs("slurm_load_jobs error\n")
 
 
+@pytest.mark.parametrize(("days", "is_known"), [(363, True), (365, False)])
+def test_a_start_in_a_year_is_no_estimate(days: int, is_known: bool) -> None:
+    """Slurm says that where a job without a time limit is before it."""
+    starts_at = datetime.now().astimezone() + timedelta(days=days)
+    job = replace(JOB, state="PENDING", starts_at=starts_at)
+    assert attempt_status(job, NEVER, "").starts_at == (starts_at if is_known else None)
+
+
 def test_of_two_jobs_of_a_name_the_living_one_counts() -> None:
     """Slurm gives an id a second time after a crash, and a job may have been submitted again."""
     ended, alive = replace(JOB, job_id="9", state="FAILED"), replace(JOB, job_id="8")

@@ -1,9 +1,9 @@
-"""Slurm's jobs as `squeue` lists them, and what each means for an attempt. Pure: a table of cases tests it."""
+"""Slurm's jobs as `squeue` lists them, and what each means for an attempt. A table of cases tests it."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from mosaic_contracts.launch import ExitPhase, ExitReport
 from mosaic_scheduler.executors.protocol import (
@@ -73,6 +73,8 @@ _STARTED_BEFORE = "was started before"
 """What a runner logs that was started a second time."""
 _CLOCKS_S = 1.0
 """So much may the clocks of controller and nodes differ."""
+_NO_ESTIMATE = timedelta(days=364)
+"""Slurm counts a job without a time limit as one of a year. A start after that is no estimate."""
 _REASONS = {
     "None": "Slurm has not looked at it yet",
     "Priority": "other jobs are before it",
@@ -210,9 +212,16 @@ def attempt_status(
         return AttemptStatus(AttemptPhase.ALIVE, report, node=node)
     if job.waits:
         return AttemptStatus(
-            AttemptPhase.QUEUED, detail=waiting_words(job), starts_at=job.starts_at
+            AttemptPhase.QUEUED, detail=waiting_words(job), starts_at=_estimate(job)
         )
     return _died(job, folder, has_begun, log_tail)
+
+
+def _estimate(job: SlurmJob) -> datetime | None:
+    """When Slurm expects to start a job that waits; None: it cannot know."""
+    if job.starts_at is None or job.starts_at - datetime.now(UTC) >= _NO_ESTIMATE:
+        return None
+    return job.starts_at
 
 
 def is_whole(report: ExitReport, folder: RunFolder) -> bool:
