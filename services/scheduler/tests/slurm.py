@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from mosaic_servicekit.testing.broker import free_ports
+
 PACKAGES = (
     "slurmctld",
     "slurmd",
@@ -232,7 +234,7 @@ class SlurmCluster:
         self.conf.write_text(self._settings())
 
     def _settings(self) -> str:
-        controller, *ports = _free_ports(1 + len(self.nodes))
+        controller, *ports = free_ports(1 + len(self.nodes))
         host = socket.gethostname().split(".")[0]
         kind = "cgroup" if self.has_cgroups else ""
         nodes = "".join(
@@ -305,14 +307,6 @@ GresTypes=gpu
 {nodes}PartitionName=main Nodes={names} Default=YES MaxTime=INFINITE DefMemPerCPU=400 State=UP PriorityTier=10
 PartitionName=low Nodes={names} MaxTime=1:00:00 DefMemPerCPU=400 State=UP PriorityTier=1 PreemptMode=REQUEUE GraceTime=5
 """
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
 
 
 def _until(holds: Callable[[], bool], otherwise: str) -> None:

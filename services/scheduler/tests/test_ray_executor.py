@@ -20,13 +20,9 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable
 from mosaic_scheduler.executors import proc
+from mosaic_scheduler.executors.cluster_jobs import JobNames
 from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, Executor, LaunchSpec
-from mosaic_scheduler.executors.ray import (
-    RayExecutor,
-    attempt_status,
-    job_prefix,
-    node_death,
-)
+from mosaic_scheduler.executors.ray import RayExecutor, attempt_status, node_death
 from mosaic_scheduler.executors.ray_jobs import RayJob, RayJobs, RayNode
 from mosaic_scheduler.executors.run_folder import RunFolder
 from mosaic_servicekit.testing import TestBroker, free_port
@@ -88,8 +84,9 @@ class TestRayExecutor(ExecutorConformance):
         for process in proc.run_processes():
             if process.run_dir.parent == home / "runs":
                 proc.send_signal(process, signal.SIGKILL)
+        names = JobNames(home)
         for job_id, job in self._jobs.list().items():
-            if job_id.startswith(job_prefix(home)) and not job.status.is_final:
+            if names.ref(job_id) is not None and not job.status.is_final:
                 self._jobs.stop(job_id)
 
     async def test_a_job_without_resources_waits_and_can_be_cancelled(

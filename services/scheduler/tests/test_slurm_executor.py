@@ -43,7 +43,7 @@ def client(cluster: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> None:
 class TestSlurmExecutor(ExecutorConformance):
     """Real jobs; the drain is cut short, for most tests have no recorder."""
 
-    adopted_events = 2000
+    adopted_events = 1000
 
     @pytest.fixture(autouse=True)
     def interpreter(self, venvs: Path, cluster: SlurmCluster) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from tests.records import make_record
 
-from mosaic_contracts.launch import RUNNER_LOCK
+from mosaic_contracts.launch import RUNNER_LOCK, ExitReport
 from mosaic_contracts.slurm_settings import CONFIG_COMMAND
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
@@ -20,6 +21,7 @@ from mosaic_scheduler.executors.slurm import SlurmExecutor, SlurmOptions
 from mosaic_scheduler.executors.slurm_commands import SlurmCommands, SlurmRefused
 from mosaic_scheduler.executors.slurm_queue import SlurmQueue
 from mosaic_scheduler.executors.slurm_site import SlurmNode, SlurmSite
+from mosaic_scheduler.settings import SchedulerSettings
 
 REF = AttemptRef("01ARZ3NDEKTSV4RRFFQ69G5FAV", 1)
 OTHER = AttemptRef("01ARZ3NDEKTSV4RRFFQ69G5FAW", 1)
@@ -214,3 +216,29 @@ async def test_a_refused_stop_is_sent_again(
         await executor.cancel(REF, kill)
     assert slurm.count("scancel") == 2
     assert mark.exists() is not kill
+
+
+async def test_a_runs_folder_is_read_in_a_thread(
+    executor: SlurmExecutor, slurm: FakeSlurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may lie on a network file system that answers late: other requests go on meanwhile."""
+    slurm.take("7")
+    await executor.submit(launch_spec(REF))
+    readers = set()
+    for name in ("read_launch", "report", "has_lock_file"):
+        read = getattr(RunFolder, name)
+
+        def noted(folder: RunFolder, read: Callable[..., ExitReport | None] = read) -> object:
+            readers.add(threading.current_thread())
+            return read(folder)
+
+        monkeypatch.setattr(RunFolder, name, noted)
+    assert (await executor.status(REF)).phase is AttemptPhase.ALIVE
+    assert readers
+    assert threading.main_thread() not in readers
+
+
+def test_options_with_an_open_quote() -> None:
+    """The setting is refused with words, before the stack starts."""
+    with pytest.raises(ValueError, match=r"slurm_options(.|\n)*close the quotes"):
+        SchedulerSettings(slurm_options="--comment='two words")

@@ -1,6 +1,7 @@
 """Settings of the scheduler."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -96,6 +97,17 @@ class SchedulerSettings(ServiceSettings):
     @classmethod
     def _absolute_too(cls, value: Path | None) -> Path | None:
         return value.absolute() if value is not None else None
+
+    @field_validator("slurm_options")
+    @classmethod
+    def _can_be_split(cls, value: str) -> str:
+        try:
+            shlex.split(value)
+        except ValueError as error:
+            raise ValueError(
+                f"cannot be read as a shell reads it ({error}): close the quotes, e.g. `--comment='two words'`"
+            ) from error
+        return value
 
     @field_validator("http_proxy", "https_proxy")
     @classmethod

@@ -5,12 +5,9 @@ them FAILED, or knows nothing of them any more. So the runner's report comes fir
 """
 
 import asyncio
-import hashlib
-import re
 import shlex
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,12 @@ from mosaic_contracts.launch import RUNNER_LOG, WORKER_LOG, ExitPhase
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.stack_files import RUNS_DIR, STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
-from mosaic_scheduler.executors.job_kinds import JOB_KINDS
+from mosaic_scheduler.executors.cluster_jobs import (
+    JOB_KINDS,
+    JobNames,
+    as_job,
+    was_handed_over,
+)
 from mosaic_scheduler.executors.log_tail import last_lines
 from mosaic_scheduler.executors.preview import plan_of
 from mosaic_scheduler.executors.process import ProcessExecutor
@@ -79,7 +81,7 @@ class RayExecutor:
             poll_s: seconds between two lists of all jobs.
         """
         self._runs = home / RUNS_DIR
-        self._prefix = job_prefix(home)
+        self._names = JobNames(home)
         self._jobs = jobs
         self._ask_stop = ask_stop
         self._poll_s = poll_s
@@ -124,7 +126,7 @@ class RayExecutor:
             "whatever else the user of Ray's processes can read and write there",
         ]
         plan = plan_of(
-            _as_job(launch_spec), folder, self.name, mounts, "everything that the node reaches"
+            as_job(launch_spec), folder, self.name, mounts, "everything that the node reaches"
         )
         return plan.model_copy(
             update={"limits": [f"a job of the Ray cluster at {self._jobs.address}", *plan.limits]}
@@ -138,8 +140,8 @@ class RayExecutor:
         ref = launch_spec.ref
         if (await self.status(ref)).phase is not AttemptPhase.ABSENT:
             return
-        folder, job_id = self._folder(ref), self._job_id(ref)
-        await asyncio.to_thread(_prepare, folder, _as_job(launch_spec), job_id)
+        folder, job_id = self._folder(ref), self._names.of(ref)
+        await asyncio.to_thread(_prepare, folder, as_job(launch_spec), job_id)
         request = self._request(launch_spec, folder)
         try:
             await asyncio.to_thread(self._jobs.submit, request)
@@ -148,8 +150,8 @@ class RayExecutor:
 
     async def status(self, ref: AttemptRef) -> AttemptStatus:
         """See `Executor.status`."""
-        folder, job_id = self._folder(ref), self._job_id(ref)
-        if not _was_handed_over(folder):
+        folder, job_id = self._folder(ref), self._names.of(ref)
+        if not was_handed_over(folder, JOB_FILE):
             return await self._here.status(ref)
         if _has_ended(folder):
             self._forget(ref)
@@ -175,10 +177,10 @@ class RayExecutor:
         Ray's own stop signals the worker and the shipper as well as the runner, so a polite stop goes by the broker.
         """
         folder = self._folder(ref)
-        if not _was_handed_over(folder):
+        if not was_handed_over(folder, JOB_FILE):
             await self._here.cancel(ref, kill)
             return
-        job = (await self._list()).get(self._job_id(ref))
+        job = (await self._list()).get(self._names.of(ref))
         if job is None or job.status.is_final:
             return
         if job.status is RayStatus.PENDING and not folder.has_lock_file():
@@ -214,9 +216,9 @@ class RayExecutor:
 
     async def sweep(self, ref: AttemptRef) -> int:
         """See `Executor.sweep`."""
-        if not _was_handed_over(self._folder(ref)):
+        if not was_handed_over(self._folder(ref), JOB_FILE):
             return await self._here.sweep(ref)
-        job = (await self._list()).get(self._job_id(ref))
+        job = (await self._list()).get(self._names.of(ref))
         if job is None or job.status.is_final:
             return 0
         return int(await self._stop(ref))
@@ -245,7 +247,7 @@ class RayExecutor:
         runner = python_module(launch_spec.python, RUNNER_MODULE, "--run-dir", str(folder.path))
         stop_wait_s = round(spec.grace_s + DRAIN_S + _STOP_MARGIN_S)
         return {
-            "submission_id": self._job_id(launch_spec.ref),
+            "submission_id": self._names.of(launch_spec.ref),
             "entrypoint": _entrypoint(folder.path, runner),
             "entrypoint_num_cpus": spec.cpus,
             "entrypoint_num_gpus": spec.gpus,
@@ -260,19 +262,13 @@ class RayExecutor:
             },
         }
 
-    def _job_id(self, ref: AttemptRef) -> str:
-        return f"{self._prefix}{ref.run_id}-{ref.attempt}"
-
     def _folder(self, ref: AttemptRef) -> RunFolder:
         return RunFolder(self._runs / ref.run_id, ref)
 
     async def _own(self) -> list[tuple[AttemptRef, RayJob]]:
-        pattern = re.compile(rf"{self._prefix}([0-9A-Z]{{26}})-(\d+)")
-        found = []
-        for submission_id, job in (await self._list()).items():
-            if match := pattern.fullmatch(submission_id):
-                found.append((AttemptRef(match[1], int(match[2])), job))
-        return found
+        listed = await self._list()
+        refs = ((self._names.ref(name), job) for name, job in listed.items())
+        return [(ref, job) for ref, job in refs if ref is not None]
 
     async def _ask_until_heard(self, ref: AttemptRef, folder: RunFolder) -> None:
         """Ask for a stop until the run's shipper has heard it once, for it may have to connect first."""
@@ -283,7 +279,7 @@ class RayExecutor:
         folder.mark_stop()
 
     async def _stop(self, ref: AttemptRef) -> bool:
-        stopped = await asyncio.to_thread(self._jobs.stop, self._job_id(ref))
+        stopped = await asyncio.to_thread(self._jobs.stop, self._names.of(ref))
         self._outdate()
         return stopped
 
@@ -293,7 +289,7 @@ class RayExecutor:
         self._due.set()
 
     def _forget(self, ref: AttemptRef) -> None:
-        self._missing_since.pop(self._job_id(ref), None)
+        self._missing_since.pop(self._names.of(ref), None)
         if asking := self._stops.pop(ref, None):
             asking.cancel()
 
@@ -334,7 +330,7 @@ class RayExecutor:
         seen: dict[str, RayStatus] = {}
         while True:
             try:
-                own = {self._job_id(ref): job.status for ref, job in await self._own()}
+                own = {self._names.of(ref): job.status for ref, job in await self._own()}
                 await self._clear()
             except EngineUnavailable as error:
                 get_log().warning("engine.away", error=str(error))
@@ -352,16 +348,11 @@ class RayExecutor:
         """Take ended jobs off Ray's list, which is read whole each time; their reports have all there is to know."""
         for ref, job in await self._own():
             if job.status.is_final and self._folder(ref).report() is not None:
-                await asyncio.to_thread(self._jobs.forget, self._job_id(ref))
+                await asyncio.to_thread(self._jobs.forget, self._names.of(ref))
 
     def _changed(self) -> None:
         for callback in self._callbacks:
             callback()
-
-
-def job_prefix(home: Path) -> str:
-    """What the ids of this stack's jobs begin with."""
-    return f"mosaic-{hashlib.sha256(str(home).encode()).hexdigest()[:8]}-"
 
 
 def node_death(job: RayJob, nodes: dict[str, RayNode]) -> str:
@@ -438,15 +429,6 @@ def _has_ended(folder: RunFolder) -> bool:
 def _as_ended(job: RayJob | None) -> RayJob | None:
     """A job as it was listed last, for a run whose runner has ended."""
     return None if job is None or not job.status.is_final else job
-
-
-def _was_handed_over(folder: RunFolder) -> bool:
-    return folder.read_launch() is not None and (folder.path / JOB_FILE).exists()
-
-
-def _as_job(launch_spec: LaunchSpec) -> LaunchSpec:
-    """Nothing runs in an image here, and Ray hands out the devices."""
-    return replace(launch_spec, image=None, grant=None, engine_gives_devices=True)
 
 
 def _prepare(folder: RunFolder, launch_spec: LaunchSpec, job_id: str) -> None:

@@ -33,12 +33,6 @@ class RayStatus(StrEnum):
         return self not in (RayStatus.PENDING, RayStatus.RUNNING)
 
 
-class RayDriver(PeerModel):
-    """The process that a job is, where Ray knows it."""
-
-    node_ip_address: str = ""
-
-
 class RayJob(PeerModel):
     """A job as `GET /api/jobs/` lists it."""
 

@@ -5,7 +5,6 @@ memory and GPUs. The truth is the runner's exit report in the run's folder; Slur
 """
 
 import asyncio
-import hashlib
 import math
 import os
 import shlex
@@ -23,7 +22,12 @@ from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
 from mosaic_scheduler.executors.carried import carried_script
-from mosaic_scheduler.executors.job_kinds import JOB_KINDS
+from mosaic_scheduler.executors.cluster_jobs import (
+    JOB_KINDS,
+    JobNames,
+    as_job,
+    was_handed_over,
+)
 from mosaic_scheduler.executors.local_drain import drain_here
 from mosaic_scheduler.executors.log_tail import last_lines
 from mosaic_scheduler.executors.preview import plan_of
@@ -102,8 +106,8 @@ class SlurmExecutor:
         self._runs = home / RUNS_DIR
         self._options = options
         self._commands = commands or SlurmCommands()
-        self._prefix = f"mosaic-{hashlib.sha256(str(home).encode()).hexdigest()[:8]}-"
-        self._queue = SlurmQueue(self._commands, self._prefix, options.poll_s)
+        self._names = JobNames(home)
+        self._queue = SlurmQueue(self._commands, self._names.prefix, options.poll_s)
         self._queue.on_look = self._changed
         self._site = SlurmSite(self._commands, options.partition)
         self._limit = SubmitLimit(options.poll_s)
@@ -196,29 +200,29 @@ class SlurmExecutor:
             raise EngineUnavailable(self._limit.reach(ref, str(error))) from error
         self._limit.let_go(ref)
         job_id = printed.strip().split(";")[0]
-        self._queue.add(SlurmJob(job_id, "PENDING", "", None, self._name(ref), "None"))
+        self._queue.add(SlurmJob(job_id, "PENDING", "", None, self._names.of(ref), "None"))
         get_log().info("slurm.submitted", run_id=ref.run_id, attempt=ref.attempt, job=job_id)
 
     async def status(self, ref: AttemptRef) -> AttemptStatus:
         """See `Executor.status`."""
         if reason := self._limit.reason(ref):
             return AttemptStatus(AttemptPhase.QUEUED, detail=reason)
-        folder = self._folder(ref)
-        if not self._was_handed_over(folder):
+        folder, name = self._folder(ref), self._names.of(ref)
+        look = await asyncio.to_thread(_look, folder)
+        if not look.is_job:
             return await self._here.status(ref)
-        report = folder.report()
-        if report is not None and is_whole(report, folder):
-            self._queue.forget(self._name(ref))
-            return attempt_status(self._queue.known(self._name(ref)), folder, "")
-        job = await self._queue.find(self._name(ref))
-        if job is not None and job.waits and folder.has_lock_file():
-            self._queue.look_soon()  # it has begun, and its node is to be known
+        if look.is_done:
+            self._queue.forget(name)
+            return await asyncio.to_thread(attempt_status, self._queue.known(name), folder, "")
+        job = await self._queue.find(name)
         known_since = math.inf
-        if job is None and report is not None:
+        if job is None and look.has_report:
             known_since = time.time() - (await self._site.settings()).remembers_s
-        status = attempt_status(job, folder, self._runner_tail(folder), known_since)
+        status = await asyncio.to_thread(_status, job, folder, known_since)
+        if job is not None and job.waits and status.phase is AttemptPhase.ALIVE:
+            self._queue.look_soon()  # it has begun, and its node is to be known
         if status.phase in (AttemptPhase.LOST, AttemptPhase.REFUSED):
-            self._queue.forget(self._name(ref))
+            self._queue.forget(name)
         return status
 
     async def image(self, ref: AttemptRef) -> str | None:
@@ -229,10 +233,10 @@ class SlurmExecutor:
         """See `Executor.cancel`."""
         self._limit.let_go(ref)
         folder = self._folder(ref)
-        if not self._was_handed_over(folder):
+        if not was_handed_over(folder, JOB_FILE):
             await self._here.cancel(ref, kill)
             return
-        job = await self._queue.find(self._name(ref))
+        job = await self._queue.find(self._names.of(ref))
         if job is None or job.has_ended:
             return
         if kill:
@@ -251,9 +255,14 @@ class SlurmExecutor:
     async def adopt(self) -> list[AttemptRef]:
         """See `Executor.adopt`."""
         jobs = await self._queue.jobs()
-        refs = [self._ref(job.name) for job in jobs if not job.has_ended]
+        refs = [self._names.ref(job.name) for job in jobs if not job.has_ended]
         # Slurm says of a job for some seconds that it runs when its runner is done.
-        alive = [ref for ref in refs if ref is not None and not self._is_done(ref)]
+        looks = {
+            ref: await asyncio.to_thread(_look, self._folder(ref))
+            for ref in refs
+            if ref is not None
+        }
+        alive = [ref for ref, look in looks.items() if not look.is_done]
         return alive + await self._here.adopt()
 
     async def gpu_holds(self) -> list[GpuHold]:
@@ -263,11 +272,11 @@ class SlurmExecutor:
     async def sweep(self, ref: AttemptRef) -> int:
         """See `Executor.sweep`."""
         self._kills.pop(ref, None)
-        if not self._was_handed_over(self._folder(ref)):
+        if not was_handed_over(self._folder(ref), JOB_FILE):
             return await self._here.sweep(ref)
         jobs = {job.name: job for job in await self._queue.jobs()}
-        job = jobs.get(self._name(ref))
-        self._queue.forget(self._name(ref))
+        job = jobs.get(self._names.of(ref))
+        self._queue.forget(self._names.of(ref))
         if job is None or job.has_ended:
             return 0
         return int(await self._scancel(f"--name={job.name}", job.job_id))
@@ -276,7 +285,7 @@ class SlurmExecutor:
         """See `Executor.sweep_orphans`."""
         ended = await self._here.sweep_orphans(may_live)
         for job in await self._queue.jobs():
-            ref = self._ref(job.name)
+            ref = self._names.ref(job.name)
             if ref is None or job.has_ended or may_live(ref.run_id):
                 continue
             ended += await self._scancel(f"--name={job.name}", job.job_id)
@@ -375,30 +384,15 @@ class SlurmExecutor:
         log = str(folder.path / launch.RUNNER_LOG).replace("%", "%%")
         is_shared = self.bounds.shares_folder
         return [
-            f"--job-name={self._name(ref)}",
+            f"--job-name={self._names.of(ref)}",
             f"--chdir={folder.path if is_shared else '/'}",
             f"--output={log if is_shared else os.devnull}",
             "--open-mode=append",
             str(folder.path / JOB_FILE),
         ]
 
-    def _name(self, ref: AttemptRef) -> str:
-        """Names are unique; Slurm gives an id a second time after a crash of its controller."""
-        return f"{self._prefix}{ref.run_id}-{ref.attempt}"
-
-    def _ref(self, name: str) -> AttemptRef | None:
-        run_id, _, attempt = name.removeprefix(self._prefix).rpartition("-")
-        return AttemptRef(run_id, int(attempt)) if attempt.isdigit() and run_id else None
-
     def _as_job(self, launch_spec: LaunchSpec) -> LaunchSpec:
-        """Nothing runs in an image here, and Slurm hands out the devices."""
-        return replace(
-            launch_spec,
-            image=None,
-            grant=None,
-            engine_gives_devices=True,
-            shares_folder=self.bounds.shares_folder,
-        )
+        return as_job(launch_spec, shares_folder=self.bounds.shares_folder)
 
     def _there(self, folder: RunFolder, ref: AttemptRef) -> RunFolder:
         """The run's folder as its node has it."""
@@ -409,16 +403,32 @@ class SlurmExecutor:
     def _folder(self, ref: AttemptRef) -> RunFolder:
         return RunFolder(self._runs / ref.run_id, ref)
 
-    def _was_handed_over(self, folder: RunFolder) -> bool:
-        return folder.read_launch() is not None and (folder.path / JOB_FILE).exists()
 
-    def _is_done(self, ref: AttemptRef) -> bool:
-        folder = self._folder(ref)
-        report = folder.report()
-        return report is not None and is_whole(report, folder)
+@dataclass(frozen=True)
+class _FolderLook:
+    """What a run's folder says. It may lie on a network file system, so it is read in a thread."""
 
-    def _runner_tail(self, folder: RunFolder) -> str:
-        return " / ".join(last_lines(folder.path / launch.RUNNER_LOG, _RUNNER_LINES))
+    is_job: bool
+    """Whether the attempt was handed to Slurm."""
+    has_report: bool = False
+    is_done: bool = False
+    """Whether its report has all there is to know."""
+
+
+def _look(folder: RunFolder) -> _FolderLook:
+    report = folder.report()
+    return _FolderLook(
+        was_handed_over(folder, JOB_FILE),
+        report is not None,
+        report is not None and is_whole(report, folder),
+    )
+
+
+def _status(job: SlurmJob | None, folder: RunFolder, known_since: float) -> AttemptStatus:
+    """See `attempt_status`; the runner's last lines are read where they count."""
+    is_over = job is not None and job.has_ended
+    lines = last_lines(folder.path / launch.RUNNER_LOG, _RUNNER_LINES) if is_over else []
+    return attempt_status(job, folder, " / ".join(lines), known_since)
 
 
 def _prepare(folder: RunFolder, there: RunFolder, launch_spec: LaunchSpec) -> None:

@@ -8,7 +8,7 @@ from mosaic_contracts.clock import ClockReading, seconds_between
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.disk.watch import VolumeWatch
-from mosaic_scheduler.executors.job_kinds import JOB_KINDS
+from mosaic_scheduler.executors.cluster_jobs import JOB_KINDS
 from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, AttemptStatus
 from mosaic_scheduler.executors.run_folder import DRAIN_S, NODE_DRAIN_S
 from mosaic_scheduler.reconcile.decision import Facts
