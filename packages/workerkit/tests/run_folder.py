@@ -26,6 +26,9 @@ def make_run_folder(
     run_id: str = RUN_ID,
     algorithm: str = "synthetic",
     doors: list[dict[str, Any]] | None = None,
+    shares_folder: bool = True,
+    begin_s: float = 120.0,
+    clears_folder: bool = False,
     **fields: Any,
 ) -> Path:
     """Write spec.json, with further `fields`, and control/launch.json; returns the folder."""
@@ -55,10 +58,10 @@ def make_run_folder(
         "grace_s": grace_s,
         "engine_kill_wait_s": engine_kill_wait_s,
         "drain_s": drain_s,
-        "shares_folder": True,
-        "begin_s": 120.0,
+        "shares_folder": shares_folder,
+        "begin_s": begin_s,
         "orphan_s": None,
-        "clears_folder": False,
+        "clears_folder": clears_folder,
         "outbox_bytes": outbox_bytes,
         "when_outbox_full": when_outbox_full,
         "image": None,

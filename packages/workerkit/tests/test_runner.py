@@ -395,6 +395,44 @@ def test_one_runner(tmp_path: Path) -> None:
     assert process.wait(60) == 0
 
 
+@pytest.mark.parametrize("has_begun", [False, True], ids=["unanswered", "begun before"])
+def test_a_refused_start_leaves_no_secret(tmp_path: Path, has_begun: bool) -> None:
+    """Secrets that were fetched before the start was refused go, and the log that says why stays."""
+    folder = make_run_folder(tmp_path / "run", shares_folder=False, clears_folder=True, begin_s=0.1)
+    if has_begun:
+        (folder / "control/runner.json").write_text('{"attempt": 1}')
+    _give_secrets(folder)
+    assert start(folder).wait(60) == (76 if has_begun else 75)
+    assert _secrets(folder) == []
+    assert (folder / "control/launch.json").exists()
+
+
+@pytest.mark.parametrize("report", ["drained", "damaged"])
+def test_secrets_go_whatever_the_report_says(tmp_path: Path, report: str) -> None:
+    """A folder of which the stack has all goes; one whose report cannot be written keeps all but its secrets."""
+    code = "import os; os.mkdir('control/exit.json')" if report == "damaged" else ""
+    folder = make_run_folder(
+        tmp_path / "run",
+        worker_argv=python(code),
+        shipper_argv=QUIET_SHIPPER,
+        clears_folder=True,
+    )
+    _give_secrets(folder)
+    assert start(folder).wait(60) == (1 if report == "damaged" else 0)
+    assert _secrets(folder) == []
+    assert folder.exists() == (report == "damaged")
+
+
+def _give_secrets(folder: Path) -> None:
+    """The one folder that most runs have of the two."""
+    (folder / "control/secrets").mkdir()
+    (folder / "control/secrets/key").write_text("secret-value")
+
+
+def _secrets(folder: Path) -> list[Path]:
+    return list((folder / "control/secrets").glob("*"))
+
+
 def test_a_look_at_the_lock_stops_nobody(tmp_path: Path) -> None:
     """A scheduler that holds the lock shared for an instant, to look, does not make the runner give up."""
     folder = make_run_folder(

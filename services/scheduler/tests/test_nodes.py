@@ -19,7 +19,7 @@ from tests.stack import until
 
 from mosaic_base.broker_tls import tls_options
 from mosaic_contracts import launch, subjects
-from mosaic_contracts.launch import ExitPhase
+from mosaic_contracts.launch import ExitPhase, ExitReport
 from mosaic_contracts.nodes import BEGUN_FILE, Begun, ExitNotice, FilePart, NodeVerb, is_shipped
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.shipper_messages import Reply
@@ -135,6 +135,29 @@ async def test_a_run_that_has_ended_does_not_begin(nodes: NodeStack) -> None:
     assert run is not None
     await nodes.store.write(run.record, state=RunState.CANCELLED)
     assert await _end(await nodes.start(nodes.carry("n1"))) == BEGUN_ELSEWHERE
+
+
+@pytest.mark.broker
+async def test_an_attempt_that_is_over_stops_and_keeps_its_files(nodes: NodeStack) -> None:
+    """A worker whose attempt the stack ended is asked to stop once; what was not sent stays on the node."""
+    await nodes.submit(events=100_000, rate=100.0, save_every=50)
+    there = nodes.carry("n1", clears_folder=True)
+    runner = await nodes.start(there)
+
+    async def has_events() -> bool:
+        return bool(nodes.recorder.of(nodes.ref.run_id, "worker"))
+
+    await until(has_events)
+    run = await nodes.store.get(nodes.ref.run_id)
+    assert run is not None
+    await nodes.store.write(run.record, state=RunState.CANCELLED)
+    assert await _end(runner) == 0
+    assert nodes.report() is None
+    report = ExitReport.model_validate_json((there / launch.EXIT_FILE).read_bytes())
+    assert report.phase is ExitPhase.NOT_DRAINED
+    assert (report.stop_signal_sent, report.killed_after_grace) == (True, False)
+    assert (there / launch.WORKER_LOG).exists()
+    assert not (there / "control/secrets").exists()
 
 
 @pytest.mark.broker

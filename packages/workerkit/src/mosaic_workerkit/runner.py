@@ -651,16 +651,34 @@ def _begin(run_dir: Path) -> int:
     return code if code >= 0 else EXIT_LOCKED
 
 
-def _clear(run_dir: Path) -> None:
+def _clear(run_dir: Path, attempt: int) -> None:
     """Remove what nobody needs on this machine any more: all, if the stack has all of it, and secrets in any case."""
+    is_drained = _is_drained(run_dir, attempt)
+    _remove([run_dir] if is_drained else [run_dir / top for top in _SECRET_FOLDERS])
+
+
+def _is_drained(run_dir: Path, attempt: int) -> bool:
+    """Whether the report says that the stack has all; no, where the worker deleted or damaged the report."""
+    try:
+        report = json.loads((run_dir / "control/exit.json").read_bytes())
+    except (OSError, ValueError):
+        return False
+    if not isinstance(report, dict):
+        return False
+    return (report.get("attempt"), report.get("phase")) == (attempt, "drained")
+
+
+def _remove(folders: list[Path]) -> None:
     import shutil  # imports compression libraries, which only such a run needs
 
-    report = json.loads((run_dir / "control/exit.json").read_text())
-    tops = [run_dir] if report["phase"] == "drained" else [run_dir / top for top in _SECRET_FOLDERS]
-    for top in tops:
-        shutil.rmtree(
-            top, onerror=lambda _call, path, _error: _say("folder.not_cleared", path=path)
-        )
+    for folder in folders:
+        if folder.exists():
+            shutil.rmtree(
+                folder,
+                onerror=lambda _call, path, error: _say(
+                    "folder.not_cleared", path=str(path), error=str(error[1])
+                ),
+            )
 
 
 def main() -> int:
@@ -680,6 +698,15 @@ def main() -> int:
     if lock_fd is None:
         _say("runner.refused", error="another runner holds control/runner.lock")
         return EXIT_LOCKED
+    try:
+        return _start(run_dir, launch, lock_fd)
+    finally:
+        if launch.get("clears_folder"):
+            _clear(run_dir, launch["attempt"])
+
+
+def _start(run_dir: Path, launch: dict[str, Any], lock_fd: int) -> int:
+    """Run the attempt, if it may begin here; the exit code."""
     if _ran_before(run_dir, launch["attempt"]):
         _say("runner.refused", error=f"attempt {launch['attempt']} was started before")
         return EXIT_ALREADY_RAN
@@ -690,10 +717,7 @@ def main() -> int:
             _say("runner.refused", error=f"the attempt may not begin here (exit code {code})")
             return code
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    code = Runner(run_dir, launch, lock_fd).run()
-    if launch.get("clears_folder"):
-        _clear(run_dir)
-    return code
+    return Runner(run_dir, launch, lock_fd).run()
 
 
 if __name__ == "__main__":

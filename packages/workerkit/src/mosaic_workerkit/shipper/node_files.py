@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from mosaic_contracts.launch import WORKER_LOG
 from mosaic_contracts.nodes import (
     CHUNK_BYTES,
     NOT_SHIPPED,
@@ -84,6 +85,10 @@ class NodeFiles:
                 log_event("file.unreadable", path=path, error=str(error))
             else:
                 self._sent[path] = version
+
+    async def ask(self, client: NodeClient, attempt: int, claim: str) -> None:
+        """Send no bytes of the log: the answer says whether the attempt still counts. Errors as `ship`."""
+        await _send(client, FilePart(attempt=attempt, claim=claim, path=WORKER_LOG), b"")
 
     def _look(self) -> Iterator[tuple[str, _Version]]:
         for folder, folders, names in os.walk(self._run_dir):

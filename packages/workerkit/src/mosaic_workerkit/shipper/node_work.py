@@ -18,9 +18,14 @@ from mosaic_workerkit.shipper.delivery import DeliveryState, wait_for_event
 from mosaic_workerkit.shipper.log import log_event
 from mosaic_workerkit.shipper.node_client import NodeClient, claim_of
 from mosaic_workerkit.shipper.node_files import NodeFiles
+from mosaic_workerkit.shipper.parent import ask_runner_to_stop
 
 _LOOK_S = 1.0
 _AGAIN_S = 0.5
+_ASK_S = 30.0
+"""How often a run that has nothing to send asks whether its attempt still counts."""
+_SURE_AFTER = 2
+"""Answers in a row that the attempt is over: one alone may have come while the stack prepared the run's folder."""
 ORPHANED = "the run did not reach the broker for {hours:.1f} h and stopped itself"
 
 
@@ -31,39 +36,56 @@ class NodeWork:
         self._delivery = delivery
         self._files = NodeFiles(delivery.run_dir)
         self._claim = claim_of(delivery)
-        self.is_finished = delivery.launch.shares_folder
+        self.has_delivered = delivery.launch.shares_folder
         """Whether the stack has all files and the end; at once where it sees the folder."""
         self.notes: list[str] = []
         """What the shipper itself has to say of the run's end."""
+        self.has_given_up = False
+        """The stack takes nothing of this attempt any more: what is here stays here."""
+        self._times_over = 0
+        self._ask_at = 0.0
+        """When to ask next (monotonic)."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing can be sent any more: all is delivered, or the stack wants no more of it."""
+        return self.has_delivered or self.has_given_up
 
     async def run(self, client: NodeClient) -> None:
         """Send files while the run lives, and say that the worker has ended as soon as it has."""
         while not self._delivery.is_draining:
-            await self._try(self._look(client))
+            if not self.has_given_up:
+                await self._try(self._look(client))
             await wait_for_event(self._delivery.draining, _LOOK_S)
-        while not await self._try(  # noqa: ASYNC110 - the scheduler has no event for us
-            self._report(client, ExitPhase.WORKER_ENDED)
-        ):
+        while not self.has_given_up:
+            if await self._try(self._report(client, ExitPhase.WORKER_ENDED)):
+                break
             await asyncio.sleep(_AGAIN_S)
         await asyncio.get_running_loop().create_future()  # `finish` does the rest
 
     async def finish(self, client: NodeClient) -> None:
         """Send the rest once all events are stored, then the end."""
         while not self.is_finished:
-            self.is_finished = await self._try(self._last(client))
+            if await self._try(self._last(client)):
+                # where the end was refused, it would be again
+                self.has_given_up |= not self.has_delivered
             if not self.is_finished:
                 await asyncio.sleep(_AGAIN_S)
 
     async def _look(self, client: NodeClient) -> None:
         await self._renew(client)
+        if time.monotonic() >= self._ask_at:
+            await self._files.ask(client, self._delivery.launch.attempt, self._claim)
+            self._ask_at = time.monotonic() + _ASK_S
         await self._ship(client, is_last=False)
 
     async def _last(self, client: NodeClient) -> None:
         await self._ship(client, is_last=True)
         await self._report(client, ExitPhase.DRAINED)
+        self.has_delivered = True
 
     async def _try(self, work: Awaitable[None]) -> bool:
-        """Whether it was done, or needs not be done any more."""
+        """Whether it was done, or is refused for good."""
         try:
             await work
         except NodeUnanswered as error:
@@ -71,7 +93,21 @@ class NodeWork:
             return False
         except NodeRefused as error:
             self._delivery.log_error("node.refused", error)
+            if error.is_over:
+                self._take_end(error)
+                return False
+        self._times_over = 0
         return True
+
+    def _take_end(self, error: NodeRefused) -> None:
+        """The attempt is over for the stack: send nothing more, and have the worker stop if it still lives."""
+        self._times_over += 1
+        if self._times_over < _SURE_AFTER or self.has_given_up:
+            return
+        self.has_given_up = True
+        log_event("attempt.over", error=str(error))
+        if not self._delivery.is_draining:
+            ask_runner_to_stop(self._delivery.run_dir)
 
     async def _ship(self, client: NodeClient, *, is_last: bool) -> None:
         attempt = self._delivery.launch.attempt

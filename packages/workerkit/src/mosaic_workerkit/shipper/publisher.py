@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import time
 from collections.abc import Awaitable, Callable
 
@@ -15,7 +14,7 @@ from mosaic_workerkit.shipper.connection import close, connect, raise_refusal, r
 from mosaic_workerkit.shipper.delivery import DeliveryState
 from mosaic_workerkit.shipper.log import log_event
 from mosaic_workerkit.shipper.node_work import ORPHANED, NodeWork
-from mosaic_workerkit.shipper.parent import runner_pid
+from mosaic_workerkit.shipper.parent import ask_runner_to_stop, runner_pid
 from mosaic_workerkit.shipper.refusal import RefusalFile, refusal_of
 from mosaic_workerkit.shipper.session import PublishRefused, PublishSession
 
@@ -48,7 +47,7 @@ class OutboxPublisher:
         """When the broker took the credentials of this connection (monotonic)."""
 
     async def run(self, drain_s: float, follow_parent: bool) -> bool:
-        """Publish events while the run lives, and for at most `drain_s` after it; return whether all are committed."""
+        """Publish events while the run lives, and for at most `drain_s` after it; return whether the stack has all."""
         publishing = asyncio.create_task(self._publish_until_committed())
         over = asyncio.create_task(self._delivery.draining.wait())
         parent = asyncio.create_task(self._watch_parent()) if follow_parent else None
@@ -72,19 +71,15 @@ class OutboxPublisher:
                     and self._node.is_finished
                 ):
                     self._delivery.mark.move(self._delivery.mark.seq, is_all=True)
-                    return True
+                    return self._node.has_delivered
                 await self._with_connection()
             except OutboxCorrupted as error:
                 log_event("outbox.corrupted", error=str(error))
                 return False
             except CredentialsRefused as error:
                 self._delivery.log_error("credentials.refused", error)
-                if (
-                    self._delivery.is_draining
-                    and self._had_credentials
-                    and not self._read_credentials()
-                ):
-                    return False  # their folder was deleted: nobody can give us others
+                if self._delivery.is_draining and self._nobody_renews():
+                    return False
                 self._refusal.write(str(error))
                 await self._wait_for_credentials()
             except BrokerNotTrusted as error:
@@ -101,6 +96,11 @@ class OutboxPublisher:
                 self._delivery.wake.clear()
                 await self._delivery.pause(backoff.next_s())
 
+    def _nobody_renews(self) -> bool:
+        """Whether no other credentials will come: their folder was deleted, or the attempt is over for the stack."""
+        has_lost_them = self._had_credentials and not self._read_credentials()
+        return has_lost_them or self._node.has_given_up
+
     def _look_for_orphan(self) -> None:
         """Ask the runner to stop, once, when nobody has been reached for too long: nobody may know of this run."""
         orphan_s, away_s = self._delivery.launch.orphan_s, time.monotonic() - self._reached_at
@@ -109,7 +109,7 @@ class OutboxPublisher:
         self._is_orphan = True
         self._node.notes.append(ORPHANED.format(hours=away_s / 3600))
         log_event("run.orphaned", away_s=away_s)
-        os.kill(runner_pid(), signal.SIGTERM)
+        ask_runner_to_stop(self._delivery.run_dir)
 
     def _was_up_for(self, seconds: float) -> bool:
         return self._accepted_at is not None and time.monotonic() - self._accepted_at > seconds
