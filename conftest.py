@@ -33,18 +33,46 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, object, object]:
     """Leave nightly tests out, unless they are asked for with `--nightly`, with `-m`, or by their names."""
-    config.stash[_left_out] = 0
     by_name = any("::" in argument for argument in config.args)
-    if by_name or config.getoption("--nightly") or config.getoption("-m"):
-        return
-    left_out = [item for item in items if item.get_closest_marker("nightly")]
+    if not by_name:
+        _check_names(items)
+    result = yield  # -k and -m choose
+    asked = by_name or config.getoption("--nightly") or config.getoption("-m")
+    left_out = [] if asked else [item for item in items if is_nightly(item)]
     if left_out:
-        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+        items[:] = [item for item in items if not is_nightly(item)]
         config.hook.pytest_deselected(items=left_out)
-        config.stash[_left_out] = len(left_out)
+    config.stash[_left_out] = len(left_out)
+    return result
+
+
+def is_nightly(item: pytest.Item) -> bool:
+    """Whether a test is marked `nightly` and is none of those that the mark keeps by day."""
+    mark = item.get_closest_marker("nightly")
+    return mark is not None and _case(item) not in mark.kwargs.get("by_day", ())
+
+
+def _case(item: pytest.Item) -> str | None:
+    """What stands in brackets behind the name of a test."""
+    callspec = getattr(item, "callspec", None)
+    return callspec.id if callspec is not None else None
+
+
+def _check_names(items: list[pytest.Item]) -> None:
+    """Refuse a mark whose `by_day` names no test: a case with a new name would silently be left for the night."""
+    cases: dict[str, set[str | None]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], set()).add(_case(item))
+    for item in items:
+        mark = item.get_closest_marker("nightly")
+        by_day = mark.kwargs.get("by_day", ()) if mark is not None else ()
+        if missing := set(by_day) - cases[item.nodeid.partition("[")[0]]:
+            raise pytest.UsageError(f"{item.nodeid}: by_day names no case of it: {missing}")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -89,3 +89,19 @@ def test_the_processor_time_of_a_test_includes_its_processes(folder: Path) -> No
     assert used["test_long"] is not None
     assert used["test_short"] is not None
     assert used["test_long"] > 0.4 > used["test_short"]
+
+
+def test_the_cases_that_a_mark_lists_run_by_day(folder: Path) -> None:
+    """Of a test with parameters the listed cases run; a listed name that no case has is refused."""
+    mark = '@pytest.mark.nightly(by_day=["a"])'
+    cases = '@pytest.mark.parametrize("letter", ["a", "b", "c"])\ndef test_letter(letter): pass\n'
+    (folder / "test_a.py").write_text(f"import pytest\n\n{mark}\n{cases}")
+    _, report, text = run(folder)
+    assert read_counts(report) == Counts(passed=1, nightly=2), text
+    _, report, text = run(folder, "test_a.py::test_letter[b]")
+    assert read_counts(report) == Counts(passed=1), text
+    cases = cases.replace('"a"', '"d"')
+    (folder / "test_a.py").write_text(f"import pytest\n\n{mark}\n{cases}")
+    code, report, text = run(folder)
+    assert not outcome_of(code, report).ok
+    assert "by_day names no case of it: {'a'}" in text
