@@ -1,6 +1,6 @@
 """Why a script cannot run in this worker on any machine: packages that it imports and that cannot be had here."""
 
-from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,7 +20,8 @@ BY_BUNDLE = frozenset({"jax", "flax", "optax", "chex", "wandb", "cv2"})
 """Packages that come with a bundle."""
 
 
-def why_unavailable(path: Path, packages: AbstractSet[str], instead: str | None = None) -> str:
+@lru_cache(maxsize=128)
+def why_unavailable(path: Path, packages: frozenset[str], instead: str | None = None) -> str:
     """Say why a script cannot run here, and what to do; empty: it can run.
 
     Args:

@@ -124,7 +124,7 @@ def check_acting(script: Script, plan: ScriptPlan) -> None:
 
 
 def check_adaptation(script: Script, plan: ScriptPlan) -> None:
-    """Tell what this worker changes for the script to run."""
+    """Report what this worker changes for the script to run."""
     if script.note:
         plan.warn("algorithm", script.note)
 
