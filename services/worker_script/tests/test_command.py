@@ -89,7 +89,7 @@ def test_the_script_gets_its_variables(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("MOSAIC_SECRET_WANDB_API_KEY_FILE", str(secret))
     script = (
         "import os, sys, pathlib\n"
-        "names = ('MUJOCO_GL', 'NAMES', 'WANDB_API_KEY')\n"
+        "names = ('MUJOCO_GL', 'NAMES', 'WANDB_API_KEY', 'PYTHONUNBUFFERED')\n"
         "pathlib.Path('seen').write_text(repr([os.environ[name] for name in names]))\n"
         "import own_module\n"
     )
@@ -98,11 +98,11 @@ def test_the_script_gets_its_variables(tmp_path: Path, monkeypatch: pytest.Monke
     made = run_script(
         tmp_path,
         script,
-        variables=f"MUJOCO_GL=egl NAMES='a b' PYTHONPATH={tmp_path / 'lib'}",
+        variables=f"MUJOCO_GL=egl NAMES='a b' PYTHONUNBUFFERED=x PYTHONPATH={tmp_path / 'lib'}",
         secrets=["WANDB_API_KEY"],
     )
     assert made.code == 0, made.output
     seen = (tmp_path / "own" / "seen").read_text()
-    assert seen == repr(["egl", "a b", "a secret of the run"])
+    assert seen == repr(["egl", "a b", "a secret of the run", "x"])
     notes = json.loads((tmp_path / "run" / KEPT_NOTES_FILE).read_text("utf-8"))
     assert "Nothing was heard" in notes["not-heard"], "the script was not listened to"

@@ -34,6 +34,8 @@ LISTENED = (
 )
 """What is listened to, for plans."""
 _FILES_LOOK_S = 0.5
+_OF_THE_RUNNER = "PYTHONUNBUFFERED"
+"""Set by the runner for every worker. A script gets it only from the variables of its run."""
 _START = Path(mosaic_hook.__file__).parent / "start"
 
 
@@ -171,8 +173,8 @@ def _environment(context: TrainContext, command: ScriptCommand, spool: Path) -> 
         for name, value in read_secrets(os.environ).items()
         if name in spec.secrets and value is not None
     }
-    environment = {**os.environ, **secrets, **command.variables, ENV_RUN_DIR: str(context.run_dir)}
-    environment.pop("PYTHONUNBUFFERED", None)
+    around = {name: value for name, value in os.environ.items() if name != _OF_THE_RUNNER}
+    environment = {**around, **secrets, **command.variables, ENV_RUN_DIR: str(context.run_dir)}
     environment["PATH"] = command.search_path(environment)
     prefix = Path(command.argv[0]).parent.parent
     if "VIRTUAL_ENV" not in command.variables and (prefix / "pyvenv.cfg").is_file():
