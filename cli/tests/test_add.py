@@ -10,6 +10,8 @@ from mosaic_cli.errors import FileProblem, ValueRefused
 from mosaic_cli.verbs.add import add
 from mosaic_contracts.worker import WorkerManifest
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -126,6 +128,8 @@ def test_a_checkout_of_cleanrl(home: Path, tmp_path: Path) -> None:
     manifest = WorkerManifest.model_validate(tomllib.loads((made / "worker.toml").read_text()))
     assert (manifest.id, manifest.room) == ("cleanrl_checkout", "worker_cleanrl")
     assert manifest.command[3:] == ["--checkout", str(folder), "--id", "cleanrl_checkout"]
+    package = tomllib.loads((ROOT / "services/worker_cleanrl/worker.toml").read_text())
+    assert manifest.bundles == package["bundles"]
     add(folder, replace=True)
     add(folder, remove=True)
     assert not made.exists()

@@ -11,6 +11,7 @@ LIGHT = (
     "gateway_address",
     "group_words",
     "http_api",
+    "parameter_bounds",
     "problem_codes",
     "run_diff",
     "run_names",

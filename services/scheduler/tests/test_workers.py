@@ -174,6 +174,19 @@ async def test_a_traceback_is_shown_by_its_exception(registry: WorkerRegistry, h
     assert not log.exists()
 
 
+async def test_a_default_out_of_its_bounds_is_refused(registry: WorkerRegistry, home: Path) -> None:
+    """The message names algorithm and parameter, and the check that finds all of them."""
+    gamma = {"type": "number", "default": 5, "minimum": 0, "maximum": 1}
+    algorithm = {"id": "ppo", "title": "P", "parameters": {"properties": {"gamma": gamma}}}
+    answer = json.dumps({**DESCRIPTION, "algorithms": [algorithm]})
+    (home / "answer.json").write_text(answer)
+    _add(home, "bad", f"command = ['sh', '-c', 'cat {home}/answer.json', '#']")
+    with pytest.raises(
+        WorkerUnready, match=r"ppo: gamma: its default must be at most 1, not 5.*worker-check"
+    ):
+        await WorkerProbe(home).describe(registry.find("bad"))
+
+
 async def test_a_worker_that_chats_is_not_understood(registry: WorkerRegistry, home: Path) -> None:
     """Anything but JSON on stdout is refused."""
     _add(home, "chatty", 'command = ["echo", "hello"]')

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.real_run import in_child, last_checkpoint, run
 
+from mosaic_contracts.parameter_bounds import parameters_with_faults
 from mosaic_worker_cleanrl.algorithm import SCRIPTS
 from mosaic_worker_cleanrl.checkout import scripts_of, use_checkout
 from mosaic_worker_cleanrl.description import describe_worker
@@ -93,6 +94,19 @@ def test_newer_forms_of_types(tmp_path: Path) -> None:
     assert (properties["size"]["type"], properties["size"]["enum"]) == ("integer", [1, 2])
     assert read_arguments(path).parse(["--size", "2"])["size"] == 2
     assert not unreadable_arguments(path)
+
+
+def test_a_default_is_within_the_bounds(tmp_path: Path) -> None:
+    """An argument whose name means something else in a checkout, and a default that is no choice, stay usable."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"@dataclass\nclass Args:\n{_RUN}    tau: float = 5.0\n    gamma: float = 0.9\n"
+        "    mode: Literal['a', 'b'] = 'c'\n"
+    )
+    properties = parameter_schema(script)["properties"]
+    assert "maximum" not in properties["tau"]
+    assert properties["gamma"]["maximum"] == 1
+    assert not parameters_with_faults([("script", {"properties": properties})])
 
 
 def test_a_folder_without_scripts_is_refused(tmp_path: Path) -> None:

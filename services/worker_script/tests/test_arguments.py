@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mosaic_contracts.parameter_bounds import default_fault
 from mosaic_worker_script.arguments import ScriptArgument, read_arguments
 from mosaic_worker_script.errors import ScriptUnreadable
 
@@ -101,6 +102,15 @@ def test_argparse(tmp_path: Path) -> None:
     assert found["learning_rate"].help == "how fast, 50% of it"
     assert found["optimizer"].choices == ("adam", "sgd")
     assert found["env"].required
+
+
+def test_a_default_that_is_no_choice(tmp_path: Path) -> None:
+    """argparse takes it. In the form nothing is chosen, and the script keeps its default."""
+    found = read(tmp_path, ARGPARSE.replace('default="adam"', 'default="its own"'))
+    schema = found["optimizer"].schema()
+    assert schema["default"] is None
+    assert schema["enum"] == ["adam", "sgd", None]
+    assert default_fault(schema) is None
 
 
 @pytest.mark.parametrize(

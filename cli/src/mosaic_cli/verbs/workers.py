@@ -15,6 +15,7 @@ from mosaic_cli.errors import StackStartProblem, ValueRefused
 from mosaic_cli.output import emit, json_line, out
 from mosaic_cli.reference import did_you_mean
 from mosaic_cli.target import open_client
+from mosaic_contracts.parameter_bounds import bounds_words
 
 if TYPE_CHECKING:
     from mosaic_client import Client
@@ -135,13 +136,14 @@ def _print_algorithm(algorithm: Algorithm) -> None:
     if algorithm.summary and algorithm.summary not in algorithm.documentation:
         out.print(Text(algorithm.summary))
     if algorithm.unavailable:
-        out.print(Text(with_command_name(algorithm.unavailable), "yellow"))
+        if algorithm.unavailable not in algorithm.documentation:
+            out.print(Text(with_command_name(algorithm.unavailable), "yellow"))
     elif algorithm.install:
         needed = f"It needs the bundle {algorithm.bundle}: {algorithm.install}"
         out.print(Text(with_command_name(needed), "yellow"))
     if algorithm.documentation:
         out.print()
-        out.print(Markdown(algorithm.documentation))
+        out.print(Markdown(with_command_name(algorithm.documentation)))
         out.print()
     table = Table(box=None, pad_edge=False)
     for heading in ("ARGUMENT", "DEFAULT", "TYPE", "MEANING"):
@@ -155,7 +157,15 @@ def _print_algorithm(algorithm: Algorithm) -> None:
 
 
 def _type(schema: dict[str, Any]) -> str:
+    """The type of a parameter with its bounds, or the values that can be chosen."""
     if "enum" in schema:
-        return " | ".join(str(value) for value in schema["enum"])
-    kind = schema.get("type") or [part.get("type", "?") for part in schema.get("anyOf", [])]
-    return " | ".join(kind) if isinstance(kind, list) else str(kind)
+        choices: list[Any] = schema["enum"]
+        return " | ".join(
+            value if isinstance(value, str) else json_line(value) for value in choices
+        )
+    if "anyOf" in schema:
+        return " | ".join(_type(part) for part in schema["anyOf"])
+    kind = schema.get("type", "?")
+    words = " | ".join(kind) if isinstance(kind, list) else str(kind)
+    bounds = bounds_words(schema)
+    return f"{words}, {bounds}" if bounds else words

@@ -9,7 +9,7 @@ import inspect
 import math
 import re
 import textwrap
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import MISSING, field, fields, make_dataclass
 from enum import Enum
 from itertools import pairwise
@@ -17,6 +17,7 @@ from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from mosaic_base.nearest import nearest_names
+from mosaic_contracts.parameter_bounds import range_fault
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import ParameterValue
 from mosaic_workerkit.findings import Findings
@@ -219,19 +220,9 @@ def _typed(value: ParameterValue, kinds: list[str]) -> ParameterValue:
     raise ParameterInvalid(f"must be of type {kinds[0]}{hint}, not {value!r}")
 
 
-_BOUNDS: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
-    "minimum": (lambda value, bound: value >= bound, "at least"),
-    "exclusiveMinimum": (lambda value, bound: value > bound, "more than"),
-    "maximum": (lambda value, bound: value <= bound, "at most"),
-    "exclusiveMaximum": (lambda value, bound: value < bound, "less than"),
-    "multipleOf": (lambda value, bound: math.fmod(value, bound) == 0, "a multiple of"),
-}
-
-
 def _check_range(value: float, schema: Schema) -> None:
-    for keyword, (holds, words) in _BOUNDS.items():
-        if keyword in schema and not holds(value, schema[keyword]):
-            raise ParameterInvalid(f"must be {words} {schema[keyword]}, not {value}")
+    if (fault := range_fault(value, schema)) is not None:
+        raise ParameterInvalid(fault)
 
 
 def _check_text(value: str, schema: Schema) -> None:

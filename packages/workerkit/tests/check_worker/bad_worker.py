@@ -57,6 +57,8 @@ class BadWorker:
             }
         if FAULT == "default_of_another_type":
             properties["gamma"] = {"type": "number", "default": "0.99"}
+        if FAULT == "default_out_of_bounds":
+            properties["gamma"] = {"type": "number", "default": 5, "maximum": 1}
         return WorkerDescription(
             worker="other" if FAULT == "another_id" else "bad",
             version="1",

@@ -108,6 +108,7 @@ NO_ANSWER = {
         ("fails_at_import", "check", {"describe.answers"}),
         ("another_id", "check", {"describe.id"}),
         ("default_of_another_type", "check", {"describe.parameters"}),
+        ("default_out_of_bounds", "check", {"describe.parameters"}),
         ("steps_of_nothing", "check", {"describe.fields"}),
         ("accepts_unknown", "check", {"check.unknown_parameter"}),
         ("check_fails", "check", NO_ANSWER),

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from mosaic_contracts.parameter_bounds import default_fault
 from mosaic_contracts.spec import RecordLevel
 from mosaic_contracts.worker import CHECKPOINT_MARK, Algorithm, WorkerDescription
 from mosaic_workerkit.check_worker.report import Report
@@ -75,7 +76,7 @@ def _property_fault(schema: Any) -> str | None:
         return "has neither type nor enum nor anyOf"
     if "default" in schema and not _fits(schema, schema["default"]):
         return f"its default {schema['default']!r} is not what the schema allows"
-    return None
+    return default_fault(schema)
 
 
 def _fits(schema: dict[str, Any], value: Any) -> bool:

@@ -38,7 +38,8 @@ RULES: dict[str, Rule] = {
     ),
     "describe.parameters": Rule(
         "each algorithm's parameters are a JSON Schema that a form can be made of",
-        'Give {"type": "object", "properties": {...}}; each property a type (or enum, anyOf) and a fitting default.',
+        'Give {"type": "object", "properties": {...}}; each property a type (or enum, anyOf), and a default '
+        "of that type and within its bounds.",
     ),
     "describe.fields": Rule(
         "steps, seed, environment and agents_parameter, and default_environment, name what is there",

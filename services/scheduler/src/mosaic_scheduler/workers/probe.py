@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from mosaic_base.atomic import replace_file
 from mosaic_contracts.launch import ENV_RUN_DIR, ENV_RUN_ID
+from mosaic_contracts.parameter_bounds import parameters_with_faults
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.worker import CheckReport, InspectReport, InspectRequest, WorkerDescription
@@ -33,6 +34,7 @@ INSPECT_MEMORY_BYTES = 4 * 2**30
 """Memory of the process that looks into a file of unknown origin."""
 INSPECT_FILE_BYTES = 2 * 2**30
 """Largest file that it may write."""
+_SHOWN_FAULTS = 3
 FAILURE_HOLDS_S = 10.0
 """A worker that failed to describe itself is not asked again at once."""
 
@@ -143,6 +145,7 @@ class WorkerProbe:
             try:
                 answer = await self._asker.ask(worker, "describe", b"", DESCRIBE_TIMEOUT_S)
                 description = _parse(WorkerDescription, answer, "describe")
+                _check_defaults(description)
             except WorkerUnready as error:
                 message = self._message(name, error)
                 self._failed[name] = (stamp, time.monotonic(), message)
@@ -281,6 +284,16 @@ def _end_words(code: int | None) -> str:
     if code is not None and code < 0:
         return f"signal {signal.Signals(-code).name}"
     return f"exit code {code}"
+
+
+def _check_defaults(description: WorkerDescription) -> None:
+    """Refuse parameters that no run could have: a default outside of its own bounds."""
+    faults = parameters_with_faults((each.id, each.parameters) for each in description.algorithms)
+    if faults:
+        raise WorkerFailed(
+            f"Its `describe` has parameters that cannot be: {'; '.join(faults[:_SHOWN_FAULTS])}. Correct them in the "
+            "worker; `./mosaic worker-check FOLDER` finds all."
+        )
 
 
 def _parse(model: type[ModelT], answer: bytes, verb: str) -> ModelT:

@@ -5,6 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from mosaic_contracts.parameter_bounds import default_fault
 from mosaic_contracts.tracking import X_TRACKING
 from mosaic_contracts.worker import CHECKPOINT_MARK
 from mosaic_worker_cleanrl.errors import SchemaUnreadable
@@ -102,10 +103,16 @@ def _property(action: argparse.Action, source: ArgumentSource) -> dict[str, Any]
     if action.help:
         result["description"] = action.help + NOTES.get(action.dest, "")
     if action.choices is not None:
-        result["enum"] = list(action.choices)
+        own = [
+            *action.choices,
+            action.default,
+        ]  # argparse takes a default that is none of the choices
+        result["enum"] = list(dict.fromkeys(own))
     if action.dest in source.constants:
         result["const"] = source.constants[action.dest]
-    result |= BOUNDS.get(action.dest, {})
+    bounds = BOUNDS.get(action.dest, {})
+    if default_fault(result | bounds) is None:  # in a checkout a name may mean something else
+        result |= bounds
     if action.dest in SCRIPT_ROLES:
         result[X_TRACKING] = SCRIPT_ROLES[action.dest].value
     result["x-flag"] = flag_of(action)

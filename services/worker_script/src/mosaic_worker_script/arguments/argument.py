@@ -51,11 +51,19 @@ class ScriptArgument:
         """Return the property of the JSON Schema."""
         kind = "string" if self.is_list or self.type is None else self.type
         found: dict[str, Any] = {"type": kind if self.required else [kind, "null"]}
-        if self.default is not None and not self.is_list and _fits(self.default, kind):
+        choices = self.choices if all(_fits(choice, kind) for choice in self.choices) else ()
+        # argparse takes a default that is none of the choices, which nobody can choose
+        can_be_given = not choices or self.default in choices
+        if (
+            self.default is not None
+            and not self.is_list
+            and _fits(self.default, kind)
+            and can_be_given
+        ):
             found |= {"type": kind, "default": self.default}
         elif not self.required:
             found["default"] = None
-        if self.choices and all(_fits(choice, kind) for choice in self.choices):
+        if choices:
             found["enum"] = [*self.choices, *([None] if found.get("default", 0) is None else [])]
         if self.help:
             found["description"] = self.help
