@@ -35,13 +35,13 @@ class FakeSlurm(SlurmCommands):
     def __init__(self) -> None:
         self.answers: dict[str, Callable[[], str]] = {
             "scontrol": lambda: CONFIG,
-            "sinfo": lambda: "4|4000|(null)\n",
+            "sinfo": lambda: "4|4000|1:00:00|(null)\n",
             "squeue": lambda: "",
             "scancel": lambda: "",
         }
         self.asked: list[tuple[str, ...]] = []
 
-    async def run(self, *argv: str) -> str:
+    async def run(self, *argv: str, errors_too: bool = False) -> str:
         """What the test says."""
         self.asked.append(argv)
         return self.answers[argv[0]]()
@@ -64,7 +64,7 @@ class FakeSlurm(SlurmCommands):
                 for word in argv
                 if word.startswith("--job-name=")
             ]
-            return "".join(f"{job_id}|RUNNING|n1|N/A|{name}|None\n" for name in names[:1])
+            return "".join(f"{job_id}|RUNNING|n1|N/A|0|{name}|None\n" for name in names[:1])
 
         self.answers |= {"sbatch": lambda: job_id, "squeue": listed}
 
@@ -82,7 +82,7 @@ async def test_a_refused_question_for_the_nodes(command: str) -> None:
     with pytest.raises(EngineUnavailable, match=r"does not say what it has: .*Invalid user id"):
         await site.largest_node()
     slurm.answers = FakeSlurm().answers
-    assert await site.largest_node() == SlurmNode(4, 4000, 0)
+    assert await site.largest_node() == SlurmNode(4, 4000, 0, 60)
 
 
 @pytest.fixture

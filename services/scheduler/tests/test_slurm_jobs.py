@@ -181,7 +181,7 @@ def test_a_refusal_has_the_runners_last_lines() -> None:
         ("Resources", "all suitable nodes are busy"),
         ("Priority", "other jobs are before it"),
         ("PartitionTimeLimit", "will never start"),
-        ("JobHeldUser", "`scontrol release 7`"),
+        ("JobHeldUser", "`./mosaic queue release`"),
         ("QOSMaxGRESPerUser", "a limit of your quality of service is reached (QOSMaxGRESPerUser)"),
         (
             "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
@@ -199,9 +199,9 @@ def test_reasons_are_words(reason: str, words: str) -> None:
 
 def test_lines_of_squeue() -> None:
     """Ids, states, an estimate of the start in local time, and reasons with any sign in them."""
-    text = "12|PENDING||2026-11-30T14:44:11|mosaic-x-1|Nodes|odd\n13|RUNNING|n[1-2]|N/A|mosaic-x-2|None\n"
+    text = "12|PENDING||2026-11-30T14:44:11|7|mosaic-x-1|Nodes|odd\n13|RUNNING|n[1-2]|N/A|0|mosaic-x-2|None\n"
     first, second = parse_jobs(text)
-    assert (first.job_id, first.reason) == ("12", "Nodes|odd")
+    assert (first.job_id, first.reason, first.nice) == ("12", "Nodes|odd", 7)
     assert first.starts_at == datetime(2026, 11, 30, 14, 44, 11).astimezone()
     assert (second.node, second.starts_at) == ("n[1-2]", None)
     with pytest.raises(ValueError, match="not understood"):
@@ -226,9 +226,10 @@ def test_of_two_jobs_of_a_name_the_living_one_counts() -> None:
 
 def test_what_a_site_has() -> None:
     """The largest node, also of mixed devices, and the settings that matter."""
-    assert parse_nodes("4|4000|gpu:fake:2\n64|256000+|gpu:a100:4(S:0-1),tmp:9\n8|900|(null)\n") == (
-        SlurmNode(64, 256000, 4)
-    )
+    assert parse_nodes(
+        "4|4000|1:00:00|gpu:fake:2\n64|256000+|2-00:30:00|gpu:a100:4(S:0-1),tmp:9\n8|900|30:00|(null)\n"
+    ) == (SlurmNode(64, 256000, 4, 2910))
+    assert parse_nodes("4|4000|1:00:00|\n4|4000|infinite|\n").minutes is None
     found = parse_settings(
         "KillWait                = 30 sec\nMinJobAge = 300 sec\nTaskPlugin = task/affinity,task/cgroup\n"
         "ConstrainRAMSpace       = yes\nProctrackType = proctrack/linuxproc\n"

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from tests.homes import pace_of
 from tests.slurm import SlurmCluster, why_not
-from tests.stack import Stack
+from tests.stack import SPEC, Stack, until
 
+from mosaic_contracts.preflight import PreflightReport
+from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord
-from mosaic_contracts.services import RunRecords, RunRequest
+from mosaic_contracts.services import MoveRequest, RunRecords, RunRequest, SubmitRequest
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.executors.slurm_jobs import FORMAT, SlurmJob, parse_jobs
 from mosaic_servicekit.testing import TestBroker
@@ -115,6 +117,49 @@ async def test_a_run_waits_at_slurm_with_its_reason_and_starts_later(
     assert ended.started_at is not None
     assert ended.node in cluster.nodes
     assert await waiting(stack) == []
+
+
+async def test_what_waits_at_slurm_is_held_released_and_reordered(
+    stack: Stack, cluster: SlurmCluster
+) -> None:
+    """By the same verbs as in MOSAIC's own queue; Slurm says before a run is submitted whether it takes it."""
+    cluster.run("scontrol", "update", "PartitionName=main", "State=DOWN")
+    try:
+        first, second = [await submit(stack, parameters={"events": 50}) for _ in range(2)]
+        for run in (first, second):
+            await has_reason(stack, run.run_id, "the partition does not start jobs now")
+
+        async def move(run: RunRecord, **changes: Any) -> RunRecord:
+            request = MoveRequest(run_id=run.run_id, move=changes)
+            return await stack.bus.request(
+                "scheduler", "move", request, RunRecord, timeout_s=DEADLINE_S
+            )
+
+        assert (await move(second, priority=5)).priority == 5
+
+        async def is_lowered() -> bool:
+            return job_of(cluster, first.run_id).nice == 5
+
+        await until(is_lowered)
+        assert job_of(cluster, second.run_id).nice == 0
+        assert (await move(first, hold=True)).held
+        await has_reason(stack, first.run_id, "`./mosaic queue release` lets it start")
+        assert job_of(cluster, first.run_id).reason == "JobHeldUser"
+        with pytest.raises(ProblemError, match="only hold, release and priority"):
+            await move(first, before=second.run_id)
+        cluster.run("scontrol", "update", "PartitionName=main", "State=UP")
+        assert (await stack.wait_end(second.run_id, DEADLINE_S)).state is RunState.SUCCEEDED
+        assert (await stack.get(first.run_id)).state is RunState.STARTING
+        assert not (await move(first, hold=False)).held
+        assert (await stack.wait_end(first.run_id, DEADLINE_S)).state is RunState.SUCCEEDED
+    finally:
+        cluster.run("scontrol", "update", "PartitionName=main", "State=UP")
+    request = SubmitRequest(spec={**SPEC, "parameters": {"events": 50}})
+    report = await stack.bus.request(
+        "scheduler", "preflight", request, PreflightReport, timeout_s=DEADLINE_S
+    )
+    line = next(line for line in report.lines if line.id == "cluster")
+    assert (line.level, "Slurm takes it" in line.message) == ("ok", True)
 
 
 async def test_a_stop_while_it_waits_takes_the_job_out_of_the_queue(

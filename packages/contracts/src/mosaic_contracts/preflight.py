@@ -12,7 +12,8 @@ class PreflightLine(PeerModel):
 
     id: str
     """Stable: `spec`, `worker`, `image`, `packages`, `plan`, `cpus`, `memory`, `internet`, `device`, `disk`, `broker`,
-    `recorder`, `secrets`, `consent`; `xmpp` for a run that needs it, `tracking` and `reach` for one that is tracked."""
+    `recorder`, `secrets`, `consent`; `xmpp` for a run that needs it, `tracking` and `reach` for one that is tracked;
+    `cluster` where a Slurm cluster was asked whether it would start the run."""
     title: str
     level: Literal["ok", "warning", "blocking"]
     message: str = ""

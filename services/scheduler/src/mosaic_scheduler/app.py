@@ -118,6 +118,7 @@ class SchedulerApp:
         )
         executor, workers, asker = _engine_of(settings, bus)
         self._executor = executor
+        engine_queue = executor.moves if isinstance(executor, SlurmExecutor) else None
         executor.on_change(reconcile.set)
         spare = SpareSpace(home / SPARE_FILE)
         self._volumes = _volume_watch(settings, spare)
@@ -166,6 +167,7 @@ class SchedulerApp:
         self._reconciler = Reconciler(
             store=store,
             executor=executor,
+            engine_queue=engine_queue,
             heartbeats=heartbeats,
             views=views,
             dispatcher=dispatcher,
@@ -252,6 +254,7 @@ class SchedulerApp:
                 profiles,
                 self._volumes,
                 PastSizes(database, bus),
+                engine_queue,
             ),
             store,
             views,
@@ -304,7 +307,7 @@ class SchedulerApp:
             deletion,
             groups,
             GroupVerbs(store, groups, queries, deletion),
-            QueueMoves(store, views, announcer, reconcile),
+            QueueMoves(store, views, announcer, reconcile, engine_queue),
             GpuReports(self._gpu_watch, ledger, executor),
             SecretService(vault),
             self._files,

@@ -107,6 +107,29 @@ def run_not_queued(run_id: str, state: str) -> ProblemError:
     )
 
 
+def run_at_engine(run_id: str, why: str) -> ProblemError:
+    """A run that waits in the queue of a cluster, where not everything can be changed."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.RUN_NOT_QUEUED,
+            title="The run waits in the cluster's own queue",
+            detail=f"Run {run_id} was passed on to the cluster's queue: {why}. Runs without a place in `./mosaic "
+            "queue` are there.",
+        )
+    )
+
+
+def engine_away(why: str) -> ProblemError:
+    """The engine that has a run does not answer."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.SERVICE_UNAVAILABLE,
+            title="The cluster does not answer",
+            detail=f"{why} Nothing was changed; try it again later.",
+        )
+    )
+
+
 def run_going(run_id: str) -> ProblemError:
     """A run whose files and events are being deleted cannot be brought back."""
     return ProblemError(

@@ -29,6 +29,7 @@ from mosaic_scheduler.admission.fields import check_fields
 from mosaic_scheduler.admission.past_sizes import SpaceNeed
 from mosaic_scheduler.admission.plan import (
     check_consent,
+    check_forecast,
     check_image,
     check_plan,
     check_services,
@@ -254,7 +255,8 @@ class Admission:
             return [*checks, *said], None, None, context.need
         launch = await self._source.launch_plan(context)
         images = [] if launch is None else [check_image(launch)]
-        return [*checks, *said, *images], report, launch, context.need
+        cluster = check_forecast(await self._source.forecast(spec))
+        return [*checks, *said, *images, *cluster], report, launch, context.need
 
     def _worker_fault(self, error: ProblemError) -> Check:
         """A worker that is known and cannot be asked lacks its image where it lives in one."""

@@ -31,6 +31,7 @@ _TITLES = {
     "sweep": "Sweep",
     "plan": "The worker's plan",
     "image": "Image",
+    "cluster": "Cluster",
     "disk": "Disk",
     "broker": "Broker",
     "recorder": "Recorder",

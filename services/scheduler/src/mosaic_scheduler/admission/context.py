@@ -33,7 +33,13 @@ from mosaic_scheduler.disk.watch import WRITING_KINDS, VolumeWatch
 from mosaic_scheduler.errors import EngineUnavailable, XmppUnavailable
 from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.executors.preview import preview_launch
-from mosaic_scheduler.executors.protocol import Bounds, Executor, Inventory
+from mosaic_scheduler.executors.protocol import (
+    Bounds,
+    EngineQueue,
+    Executor,
+    Forecast,
+    Inventory,
+)
 from mosaic_scheduler.executors.run_folder import fault_words
 from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.gpus.stock import GpuStock, GpuSupply
@@ -166,7 +172,9 @@ class ContextSource:
         profiles: ProfileFile,
         volumes: VolumeWatch,
         sizes: PastSizes,
+        engine_queue: EngineQueue | None = None,
     ) -> None:
+        self._engine_queue = engine_queue
         self._settings = settings
         self._store = store
         self._catalogue = catalogue
@@ -296,6 +304,15 @@ class ContextSource:
         )
         try:
             return await self._executor.plan(launch_spec)
+        except EngineUnavailable:
+            return None
+
+    async def forecast(self, spec: RunSpec) -> Forecast | None:
+        """What the cluster says of the run; None: there is none, or it went away."""
+        if self._engine_queue is None:
+            return None
+        try:
+            return await self._engine_queue.forecast(spec)
         except EngineUnavailable:
             return None
 

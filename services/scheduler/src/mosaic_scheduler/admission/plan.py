@@ -10,13 +10,16 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport
 from mosaic_scheduler.admission.check import (
     Check,
+    blocked,
     from_finding,
     from_problem,
     passed,
     topic_of,
     warned,
 )
+from mosaic_scheduler.executors.protocol import Forecast
 
+_ASK_LESS = "Ask for less, or change the options of the stack's jobs (MOSAIC_SLURM_*)."
 INTERNET_NEED = "internet access for all of its processes (`internet` of the spec)"
 
 
@@ -70,6 +73,17 @@ def check_image(launch: PlacementPlan) -> Check:
     if launch.image:
         return passed("image", f"{launch.image}.")
     return passed("image", "Not needed: the run is started without a container.")
+
+
+def check_forecast(forecast: Forecast | None) -> list[Check]:
+    """What the cluster would do with the run; nothing where there is no cluster."""
+    if forecast is None:
+        return []
+    if forecast.never:
+        return [blocked("cluster", forecast.words, _ASK_LESS)]
+    if forecast.waits:
+        return [warned("cluster", forecast.words, _ASK_LESS)]
+    return [passed("cluster", forecast.words)]
 
 
 def check_services(recorder: RecorderStatus | None) -> list[Check]:

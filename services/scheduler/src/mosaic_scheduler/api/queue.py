@@ -11,7 +11,9 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import MoveRequest, RunRecords
 from mosaic_contracts.states import RunState
 from mosaic_scheduler import problem
+from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
 from mosaic_scheduler.events.announcement import RunAnnouncer
+from mosaic_scheduler.executors.protocol import AttemptRef, EngineQueue
 from mosaic_scheduler.runs.selection import first_that_fit
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews, waits_at_engine
@@ -27,11 +29,14 @@ class QueueMoves:
         views: RunViews,
         announcer: RunAnnouncer,
         reconcile: asyncio.Event,
+        engine_queue: EngineQueue | None = None,
     ) -> None:
+        """`engine_queue`: of a cluster, where it can be changed."""
         self._store = store
         self._views = views
         self._announcer = announcer
         self._reconcile = reconcile
+        self._engine_queue = engine_queue
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
@@ -57,16 +62,39 @@ class QueueMoves:
             move = QueuePatch.model_validate(request.move)
         except ValidationError as error:
             raise problem.request_invalid("move", error) from error
-        changed = await self._store.work(request.run_id, partial(_move, move=move))
+        found = await self._store.get(request.run_id)
+        is_at_engine = found is not None and waits_at_engine(found.record)
+        if found is not None and is_at_engine:
+            await self._move_at_engine(found.record, move)
+        work = partial(_move, move=move, is_at_engine=is_at_engine)
+        changed = await self._store.work(request.run_id, work)
         if changed is None:
             raise problem.run_unknown(request.run_id)
         self._reconcile.set()
         await self._announcer.announce(changed)
         return self._views.view(changed)
 
+    async def _move_at_engine(self, record: RunRecord, move: QueuePatch) -> None:
+        """Hold or release a run in the engine's queue; its priority follows in the reconciler's next pass."""
+        if self._engine_queue is None:
+            raise problem.run_at_engine(record.run_id, "it can be stopped, not held or reordered")
+        if move.before is not None or move.after is not None:
+            raise problem.run_at_engine(record.run_id, "only hold, release and priority work there")
+        if move.hold is None:
+            return
+        try:
+            await self._engine_queue.hold(AttemptRef(record.run_id, record.attempt), move.hold)
+        except EngineUnavailable as error:
+            raise problem.engine_away(str(error)) from error
+        except LaunchFailed as error:
+            raise problem.run_at_engine(record.run_id, f"nothing was changed: {error}") from error
 
-def _move(connection: sqlite3.Connection, record: RunRecord, move: QueuePatch) -> RunRecord:
-    if record.state is not RunState.QUEUED:
+
+def _move(
+    connection: sqlite3.Connection, record: RunRecord, move: QueuePatch, is_at_engine: bool
+) -> RunRecord:
+    waits = waits_at_engine(record) if is_at_engine else record.state is RunState.QUEUED
+    if not waits:
         raise problem.run_not_queued(record.run_id, record.state)
     changes: dict[str, object] = {}
     if move.hold is not None:

@@ -180,6 +180,38 @@ class AttemptStatus:
 ABSENT = AttemptStatus(AttemptPhase.ABSENT)
 
 
+@dataclass(frozen=True)
+class Forecast:
+    """What a cluster says of a run that is not submitted yet."""
+
+    words: str
+    """In sentences."""
+    waits: bool = False
+    """It would not start as the cluster is now."""
+    never: bool = False
+    """It would be refused, or wait for ever."""
+
+
+class EngineQueue(Protocol):
+    """The queue of a cluster, where attempts wait that were passed on to it. Each method may raise EngineUnavailable."""
+
+    async def hold(self, ref: AttemptRef, is_held: bool) -> None:
+        """Hold an attempt that waits there, or release it.
+
+        Raises:
+            LaunchFailed: it does not wait any more.
+        """
+        ...
+
+    async def order(self, priorities: Mapping[AttemptRef, int]) -> None:
+        """Let attempts that wait there start by these priorities, the highest first, as far as the cluster permits."""
+        ...
+
+    async def forecast(self, spec: RunSpec) -> Forecast | None:
+        """What would become of a run; None: it would be no job of the cluster."""
+        ...
+
+
 class Executor(Protocol):
     """An engine that runs attempts.
 

@@ -52,6 +52,7 @@ from mosaic_scheduler.executors.run_folder import (
 from mosaic_scheduler.executors.slurm_commands import SlurmCommands, SlurmRefused
 from mosaic_scheduler.executors.slurm_jobs import SlurmJob, attempt_status, is_whole
 from mosaic_scheduler.executors.slurm_limit import SubmitLimit, is_submit_limit
+from mosaic_scheduler.executors.slurm_moves import SlurmMoves
 from mosaic_scheduler.executors.slurm_queue import SlurmQueue
 from mosaic_scheduler.executors.slurm_site import SlurmSite
 from mosaic_scheduler.settings import SchedulerSettings
@@ -111,6 +112,7 @@ class SlurmExecutor:
         self._queue.on_look = self._changed
         self._site = SlurmSite(self._commands, options.partition)
         self._limit = SubmitLimit(options.poll_s)
+        self.moves = SlurmMoves(self._commands, self._queue, self._names, self._site, self._limits)
         self._here = ProcessExecutor(home, 1, lambda run_dir: (run_dir / JOB_FILE).exists())
         self._here.on_change(self._changed)
         self.bounds = Bounds(

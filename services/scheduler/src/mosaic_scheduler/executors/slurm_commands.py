@@ -29,8 +29,8 @@ class SlurmCommands:
             if name in _KEPT or not name.startswith(_OURS)
         }
 
-    async def run(self, *argv: str) -> str:
-        """What the command printed.
+    async def run(self, *argv: str, errors_too: bool = False) -> str:
+        """What the command printed; `errors_too`: on stderr as well, where `sbatch --test-only` answers.
 
         Raises:
             EngineUnavailable: the controller does not answer, or the command is not there or cannot be started.
@@ -66,4 +66,4 @@ class SlurmCommands:
             raise EngineUnavailable(f"Slurm's controller does not answer: {said}")
         if process.returncode != 0:
             raise SlurmRefused(f"{argv[0]}: {said or f'exit code {process.returncode}'}")
-        return printed.decode(errors="replace")
+        return printed.decode(errors="replace") + (said if errors_too else "")

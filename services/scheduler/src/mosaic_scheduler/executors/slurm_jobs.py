@@ -15,8 +15,8 @@ from mosaic_scheduler.executors.protocol import (
 )
 from mosaic_scheduler.executors.run_folder import RunFolder
 
-FORMAT = "%A|%T|%N|%S|%j|%r"
-"""For `squeue -o`: id, state, node, start, name, reason. The reason comes last, for it may have any sign in it."""
+FORMAT = "%A|%T|%N|%S|%y|%j|%r"
+"""For `squeue -o`: id, state, node, start, nice, name, reason. The reason comes last, for it may have any sign in it."""
 _FIELDS = FORMAT.count("|") + 1
 _WAITING = frozenset(
     {
@@ -75,13 +75,14 @@ _CLOCKS_S = 1.0
 """So much may the clocks of controller and nodes differ."""
 _NO_ESTIMATE = timedelta(days=364)
 """Slurm counts a job without a time limit as one of a year. A start after that is no estimate."""
+_HELD = ("JobHeldUser", "JobHeldAdmin")
 _REASONS = {
     "None": "Slurm has not looked at it yet",
     "Priority": "other jobs are before it",
     "Resources": "all suitable nodes are busy",
     "BeginTime": "Slurm starts it at a set time",
     "Dependency": "it waits for another job",
-    "JobHeldUser": "its job is held: `scontrol release {job}` lets it start",
+    "JobHeldUser": "its job is held: `./mosaic queue release` lets it start",
     "JobHeldAdmin": "an administrator of the cluster holds it",
     "Cleaning": "Slurm clears up an earlier start of it",
     "Prolog": "the node is being prepared",
@@ -125,6 +126,13 @@ class SlurmJob:
     starts_at: datetime | None
     name: str
     reason: str
+    nice: int = 0
+    """How far its priority is lowered."""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether somebody holds it back."""
+        return self.reason in _HELD
 
     @property
     def waits(self) -> bool:
@@ -155,11 +163,11 @@ def _parse(line: str) -> SlurmJob:
     fields = line.split("|", _FIELDS - 1)
     if len(fields) != _FIELDS:
         raise ValueError(f"squeue printed a line that is not understood: {line[:200]!r}")
-    job_id, state, node, start, name, reason = (field.strip() for field in fields)
-    return SlurmJob(job_id, state, node, _moment(start), name, reason)
+    job_id, state, node, start, nice, name, reason = (field.strip() for field in fields)
+    return SlurmJob(job_id, state, node, moment(start), name, reason, int(nice))
 
 
-def _moment(text: str) -> datetime | None:
+def moment(text: str) -> datetime | None:
     """A time of Slurm's, which is local; None: Slurm has no estimate (`N/A`)."""
     try:
         return datetime.fromisoformat(text).astimezone()
@@ -212,16 +220,16 @@ def attempt_status(
         return AttemptStatus(AttemptPhase.ALIVE, report, node=node)
     if job.waits:
         return AttemptStatus(
-            AttemptPhase.QUEUED, detail=waiting_words(job), starts_at=_estimate(job)
+            AttemptPhase.QUEUED, detail=waiting_words(job), starts_at=start_estimate(job.starts_at)
         )
     return _died(job, folder, has_begun, log_tail)
 
 
-def _estimate(job: SlurmJob) -> datetime | None:
+def start_estimate(starts_at: datetime | None) -> datetime | None:
     """When Slurm expects to start a job that waits; None: it cannot know."""
-    if job.starts_at is None or job.starts_at - datetime.now(UTC) >= _NO_ESTIMATE:
+    if starts_at is None or starts_at - datetime.now(UTC) >= _NO_ESTIMATE:
         return None
-    return job.starts_at
+    return starts_at
 
 
 def is_whole(report: ExitReport, folder: RunFolder) -> bool:

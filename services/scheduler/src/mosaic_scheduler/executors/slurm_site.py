@@ -19,19 +19,32 @@ class SlurmNode:
     cpus: int = 1
     memory_mb: int = 0
     gpus: int = 0
+    minutes: float | None = 0.0
+    """The longest time limit of a job; None: there is none."""
 
 
 def parse_nodes(text: str) -> SlurmNode:
-    """The most of each in lines `cpus|memory|gres` of `sinfo`."""
+    """The most of each in lines `cpus|memory|time limit|gres` of `sinfo`."""
     node = SlurmNode()
     for line in text.splitlines():
-        cpus, memory, gres, *_ = [*line.split("|", 2), "", ""]
+        cpus, memory, limit, gres, *_ = [*line.split("|", 3), "", "", ""]
+        most = _minutes(limit)
         node = SlurmNode(
             max(node.cpus, _number(cpus)),
             max(node.memory_mb, _number(memory)),
             max(node.gpus, _gpus(gres)),
+            None if most is None or node.minutes is None else max(node.minutes, most),
         )
     return node
+
+
+def _minutes(limit: str) -> float | None:
+    """Minutes of `3-12:00:00`, `12:00:00` or `30:00`; None: `infinite`, or no time."""
+    found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", limit.strip())
+    if found is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return days * 1440 + hours * 60 + minutes + seconds / 60
 
 
 def _number(text: str) -> int:
@@ -77,7 +90,7 @@ class SlurmSite:
     async def _ask_for_nodes(self) -> SlurmNode:
         await self.settings()
         where = [f"--partition={self._partition}"] if self._partition else []
-        return parse_nodes(await self._ask("sinfo", "-h", "-e", "-o", "%c|%m|%G", *where))
+        return parse_nodes(await self._ask("sinfo", "-h", "-e", "-o", "%c|%m|%l|%G", *where))
 
     async def settings(self) -> SlurmSettings:
         """The site's settings. Raises EngineUnavailable."""

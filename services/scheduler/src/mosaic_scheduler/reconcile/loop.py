@@ -26,6 +26,7 @@ from mosaic_scheduler.executors.protocol import (
     AttemptPhase,
     AttemptRef,
     AttemptStatus,
+    EngineQueue,
     Executor,
 )
 from mosaic_scheduler.executors.run_folder import RunFolder
@@ -48,7 +49,7 @@ from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.outbox import RunFact
 from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.store import RunStore
-from mosaic_scheduler.runs.view import EnginePlace, RunViews
+from mosaic_scheduler.runs.view import EnginePlace, RunViews, waits_at_engine
 from mosaic_scheduler.xmpp.accounts import RunAccounts
 from mosaic_servicekit.clock import Moment, present
 from mosaic_servicekit.logging import get_log
@@ -88,6 +89,8 @@ class Reconciler:
     volumes: VolumeWatch
     wake: asyncio.Event
     """Set by whatever may change a run."""
+    engine_queue: EngineQueue | None = None
+    """The queue of a cluster, where the order of what waits can be changed."""
     _facts: FactSource = field(init=False)
 
     def __post_init__(self) -> None:
@@ -126,7 +129,19 @@ class Reconciler:
                     "run.reconcile_failed", run_id=run.record.run_id, error=str(error)
                 )
                 await self._wait_to_see(run.record, f"A file of the run cannot be used: {error}.")
+        await self._order_at_engine(unfinished)
         await self._start_waiting()
+
+    async def _order_at_engine(self, unfinished: Sequence[StoredRun]) -> None:
+        """Let what waits in the engine's own queue start by the runs' priorities."""
+        if self.engine_queue is None:
+            return
+        waiting = [run.record for run in unfinished if waits_at_engine(run.record)]
+        priorities = {AttemptRef(each.run_id, each.attempt): each.priority for each in waiting}
+        try:
+            await self.engine_queue.order(priorities)
+        except EngineUnavailable as error:
+            get_log().info("queue.order_waits", error=str(error))  # the runs themselves say so
 
     async def _reconcile(self, run: StoredRun) -> None:
         record = run.record
@@ -182,7 +197,7 @@ class Reconciler:
                 await self._requeue(record, why)
             case decision.MarkStarted():
                 now = present()
-                await self._write(record, started_at=now.wall, started_clock=now.clock)
+                await self._write(record, started_at=now.wall, started_clock=now.clock, held=False)
                 self.wake.set()
             case decision.MarkRunning():
                 image = record.image or await self.executor.image(ref)
