@@ -16,7 +16,7 @@ from mosaic_scheduler.executors.protocol import (
 from mosaic_scheduler.executors.run_folder import RunFolder
 
 FORMAT = "%A|%T|%N|%S|%y|%j|%r"
-"""For `squeue -o`: id, state, node, start, nice, name, reason. The reason comes last, for it may have any sign in it."""
+"""For `squeue -o`: id, state, node, start, nice, name and reason, which comes last, for it may have any sign in it."""
 _FIELDS = FORMAT.count("|") + 1
 _WAITING = frozenset(
     {
