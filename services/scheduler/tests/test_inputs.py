@@ -51,11 +51,12 @@ async def trained(
     *,
     play: bool = True,
     resumes: bool = True,
+    schema: dict[str, Any] = SCHEMA,
     answer: dict[str, Any] | None = None,
     **fields: Any,
 ) -> str:
     """The id of a run that has ended with two checkpoints."""
-    algorithm = {"parameters": SCHEMA, "play": play, "resumes": resumes}
+    algorithm = {"parameters": schema, "play": play, "resumes": resumes}
     answer = answer or {"ok": True, "findings": []}
     script_worker(
         stack, "saves", answer, SAVES_AND_READS, algorithm, modes=["train", "play", "evaluate"]
@@ -245,8 +246,22 @@ def test_the_best_is_the_kept_one_else_the_highest_mean(tmp_path: Path) -> None:
 async def test_a_checkpoint_that_is_only_a_start_resumes_nothing(stack: Stack) -> None:
     """An algorithm whose counters begin new plays its checkpoints and begins with them; `resume` is refused."""
     first = await trained(stack, resumes=False)
-    with pytest.raises(ProblemError, match="saves a cannot go on from a checkpoint"):
+    with pytest.raises(ProblemError, match="saves a cannot go on from a checkpoint") as refused:
         await stack.ask("resume", RunRequest(run_id=first))
+    assert f"clone {first} -p start={first}/last" in refused.value.problem.detail
     run = await stack.ask("play", PlayOrder(run_id=first, play={}))
     assert run.spec.parameters["start"] == f"{first}/checkpoints/final.bin"
     await stack.wait_end(run.run_id)
+    with pytest.raises(ProblemError, match="kind `play`, and only a training can go on"):
+        await stack.ask("resume", RunRequest(run_id=run.run_id))
+
+
+@pytest.mark.broker
+async def test_a_program_that_takes_no_checkpoint_is_started_with_its_own_argument(
+    stack: Stack,
+) -> None:
+    """The refusal names the newest file, which only the program itself knows how to load."""
+    first = await trained(stack, play=False, schema={"type": "object", "properties": {}})
+    with pytest.raises(ProblemError, match="with its own argument") as refused:
+        await stack.ask("resume", RunRequest(run_id=first))
+    assert str(stack.worker_file(first, "checkpoints/final.bin")) in refused.value.problem.detail

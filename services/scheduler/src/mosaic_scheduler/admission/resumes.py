@@ -15,6 +15,8 @@ from mosaic_scheduler import problem
 from mosaic_scheduler.admission.admission import Admission
 from mosaic_scheduler.admission.copies import copied
 from mosaic_scheduler.admission.sweeps import RunSweeps
+from mosaic_scheduler.executors.inputs import checkpoint_parameters
+from mosaic_scheduler.executors.run_files import listed_checkpoints
 from mosaic_scheduler.runs.resumption import resume_point, start_parameter, steps_left, with_steps
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
@@ -63,11 +65,13 @@ class RunResumes:
                 f"`-p {parameter or 'checkpoint'}={record.run_id}`",
                 again=False,
             )
-        if parameter is None:
+        if record.spec.kind is not RunKind.TRAIN:
             raise _refused(
-                "algorithm",
-                f"{record.spec.worker} {record.spec.algorithm} cannot go on from a checkpoint",
+                "kind",
+                f"run {record.run_id} is of the kind `{record.spec.kind.value}`, and only a training can go on",
             )
+        if parameter is None:
+            raise _refused("algorithm", self._why_not(record, description))
         point = resume_point(record, description, self._runs / record.run_id)
         if point.checkpoint is None:
             raise _refused(f"parameters.{parameter}", f"run {record.run_id} has no checkpoint")
@@ -84,6 +88,24 @@ class RunResumes:
         wanted = copied(record.model_copy(update={"spec": spec}))
         start = f"{record.run_id}/{point.checkpoint}"
         return {**wanted, "parameters": {**wanted["parameters"], parameter: start}}
+
+    def _why_not(self, record: RunRecord, description: WorkerDescription) -> str:
+        """Why a training of this algorithm cannot go on, and what leads to something near."""
+        words = f"{record.spec.worker} {record.spec.algorithm} cannot go on from a checkpoint"
+        run, folder = record.run_id, self._runs / record.run_id
+        checkpoints = listed_checkpoints(folder)
+        if not checkpoints:
+            return words
+        algorithm = description.find_algorithm(record.spec.algorithm)
+        if algorithm is not None and (starts := checkpoint_parameters(algorithm)):
+            return (
+                f"{words} with its counters and schedules. `./mosaic clone {run} -p {starts[0]}={run}/last` begins a "
+                "training with what it has learned"
+            )
+        return (
+            f"{words}: MOSAIC does not know how it loads one. Its newest file is {folder / checkpoints[-1].path}: start "
+            "it again with its own argument for such a file, where it has one"
+        )
 
 
 def _refused(where: str, message: str, *, again: bool = True) -> ProblemError:
