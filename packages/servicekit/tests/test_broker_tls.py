@@ -119,6 +119,25 @@ async def test_nothing_is_said_in_the_clear(tls_broker: TestBroker) -> None:
     assert b"CONNECT" not in heard
 
 
+async def test_a_service_ends_while_a_tls_handshake_fails(tls_broker: TestBroker) -> None:
+    """A service that is stopped when the broker went in a handshake does not hang."""
+    greeted = asyncio.Event()
+
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b'INFO {"server_id":"x","tls_required":true,"max_payload":1048576}\r\n')
+        await reader.read(4096)
+        writer.transport.abort()
+        greeted.set()
+
+    bus = Bus(tls_broker.url, "scheduler", tls_broker.creds("scheduler"), tls_broker.ca)
+    await bus.start()
+    await asyncio.wait_for(bus.connected.wait(), 60)
+    tls_broker.kill()
+    async with await asyncio.start_server(greet, "127.0.0.1", tls_broker.port):
+        await asyncio.wait_for(greeted.wait(), 60)
+        await asyncio.wait_for(bus.close(), 60)
+
+
 async def test_the_authority_outlives_a_new_name(tls_broker: TestBroker) -> None:
     """A further host name makes a new certificate; who trusted the broker before still does."""
     assert tls_broker.ca is not None

@@ -160,11 +160,7 @@ class Bus:
                 except NatsError as error:
                     get_log().info("broker.flush_failed", error=repr(error))
             self._mark_lost()
-            try:
-                await self._client.close()
-            except OSError as error:
-                # nats-py 2.16 drains its transport first, which fails where the broker went a moment before.
-                get_log().info("broker.close_failed", error=repr(error))
+            await _close(self._client)
         self._mark_lost()
 
     def on_connected(self, callback: Callable[[], None]) -> None:
@@ -284,7 +280,7 @@ class Bus:
                 async with asyncio.timeout(RENEW_S):
                     await self._connect(client, closed)
             except TimeoutError:
-                await _discard(client)
+                await _close(client)
                 continue
             except CertificateUnusable as error:
                 await self._on_error(error)
@@ -303,7 +299,7 @@ class Bus:
             except (NatsError, OSError) as error:
                 await self._on_error(error)
                 self._client = None
-                await _discard(client)
+                await _close(client)
                 await asyncio.sleep(RETRY_S)
                 continue
             self._mark_connected()
@@ -314,7 +310,7 @@ class Bus:
                 get_log().warning("broker.closed_connection", error=repr(client.last_error))
             else:
                 get_log().warning("broker.client_replaced", error=repr(client.last_error))
-                await _discard(client)
+                await _close(client)
             # The server refused us; it may do so again at once.
             await asyncio.sleep(RETRY_S)
 
@@ -424,8 +420,12 @@ def distrust_text(url: str, why: str) -> str:
     )
 
 
-async def _discard(client: Client) -> None:
-    """Close a client that has no connection; nothing of it is needed any more."""
+async def _close(client: Client) -> None:
+    """Close a client of which nothing is needed any more.
+
+    nats-py 2.16 drains its transport first, which fails where the broker went a moment before; and after a TLS
+    handshake in which the broker went it waits for ever for an end that has come.
+    """
     try:
         async with asyncio.timeout(_FLUSH_TIMEOUT_S):
             await client.close()
