@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ class NodeStack:
         self.executor = executor or ProcessExecutor(folder / "home", 1)
         self.recorder = SmallRecorder(broker)
         self.python = python
+        self.launch_spec: LaunchSpec
         self._runners: list[tuple[asyncio.subprocess.Process, Path]] = []
 
     @property
@@ -65,8 +67,17 @@ class NodeStack:
 
     async def submit(self, lifetime_s: float = NODE_LIFETIME_S, **parameters: Any) -> None:
         """Prepare the run's folder here, as an executor does."""
-        launch_spec = await self.insert(lifetime_s, **parameters)
-        await asyncio.to_thread(self.here.prepare, launch_spec)
+        self.launch_spec = await self.insert(lifetime_s, **parameters)
+        await asyncio.to_thread(self.here.prepare, self.launch_spec)
+
+    async def submit_again(self) -> None:
+        """Prepare the folder for the next attempt."""
+        run = await self.store.get(self.ref.run_id)
+        assert run is not None
+        self.ref = AttemptRef(self.ref.run_id, self.ref.attempt + 1)
+        assert await self.store.write(run.record, attempt=self.ref.attempt) is not None
+        self.launch_spec = replace(self.launch_spec, ref=self.ref)
+        await asyncio.to_thread(self.here.prepare, self.launch_spec)
 
     async def insert(self, lifetime_s: float = NODE_LIFETIME_S, **parameters: Any) -> LaunchSpec:
         """Add the run to the database; return what starts it."""
@@ -101,7 +112,7 @@ class NodeStack:
     def carry(self, node: str, **changes: Any) -> Path:
         """Make the folder on a node: what a job script carries, and nothing else of the stack's folder."""
         there = self.nodes / node / self.ref.run_id
-        (there / "control").mkdir(parents=True)
+        (there / "control").mkdir(parents=True, exist_ok=True)
         text = (self.here.path / launch.LAUNCH_FILE).read_text()
         moved = json.loads(text.replace(str(self.here.path), str(there)))
         moved |= {"clears_folder": False} | changes

@@ -20,11 +20,19 @@ from tests.stack import until
 from mosaic_base.broker_tls import tls_options
 from mosaic_contracts import launch, subjects
 from mosaic_contracts.launch import ExitPhase, ExitReport
-from mosaic_contracts.nodes import BEGUN_FILE, Begun, ExitNotice, FilePart, NodeVerb, is_shipped
-from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.nodes import (
+    BEGUN_FILE,
+    EARLIER_LOGS,
+    Begun,
+    ExitNotice,
+    FilePart,
+    NodeVerb,
+    is_shipped,
+)
+from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.shipper_messages import Reply
 from mosaic_contracts.states import RunState
-from mosaic_scheduler.nodes.received import INCOMING_DIR, ReceivedFiles
+from mosaic_scheduler.nodes.received import INCOMING_DIR, ReceivedFiles, log_bytes
 from mosaic_servicekit.testing import TestBroker
 
 pytestmark = [
@@ -113,10 +121,10 @@ async def test_an_attempt_is_granted_once(nodes: NodeStack) -> None:
     await nodes.submit(events=100, rate=50.0)
     first = await nodes.start(nodes.carry("n1"))
 
-    async def begun() -> bool:
+    async def is_granted() -> bool:
         return nodes.here.begun() is not None
 
-    await until(begun)
+    await until(is_granted)
     there = nodes.carry("n2")
     second = await nodes.start(there)
     assert await _end(second) == BEGUN_ELSEWHERE
@@ -124,7 +132,10 @@ async def test_an_attempt_is_granted_once(nodes: NodeStack) -> None:
     assert "was begun before" in (there / launch.RUNNER_LOG).read_text()
     assert await _end(first) == 0
     # An attempt that is handed over once more keeps its grant.
+    begun = nodes.here.begun()
+    await asyncio.to_thread(nodes.here.prepare, nodes.launch_spec)
     assert nodes.here.has_lock_file()
+    assert nodes.here.begun() == begun
 
 
 @pytest.mark.broker
@@ -157,6 +168,48 @@ async def test_an_attempt_that_is_over_stops_and_keeps_its_files(nodes: NodeStac
     assert report.phase is ExitPhase.NOT_DRAINED
     assert (report.stop_signal_sent, report.killed_after_grace) == (True, False)
     assert (there / launch.WORKER_LOG).exists()
+    assert not (there / "control/secrets").exists()
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize("second", ["n1", "n2"], ids=["the same node", "another node"])
+async def test_the_log_of_a_second_attempt_follows_the_first(nodes: NodeStack, second: str) -> None:
+    """No line is lost or doubled, whether the node still has the folder of the first attempt or not."""
+    await nodes.submit()
+    first = nodes.carry("n1", worker_argv=["sh", "-c", "echo first"])
+    assert await _end(await nodes.start(first)) == 0
+    await nodes.submit_again()
+    there = nodes.carry(second, worker_argv=["sh", "-c", "echo second"])
+    assert await _end(await nodes.start(there)) == 0
+    assert (nodes.here.path / launch.WORKER_LOG).read_text() == "first\nsecond\n"
+    events = [
+        json.loads(line)["event"]
+        for line in (nodes.here.path / launch.RUNNER_LOG).read_text().splitlines()
+    ]
+    assert events.count("begin.granted") == 2
+    aside = nodes.here.path / EARLIER_LOGS / "before_2/worker.log"
+    assert aside.exists() == (second == "n1")
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize("is_lost", [True, False], ids=["a file", "a link"])
+async def test_a_file_that_cannot_be_sent_is_named(nodes: NodeStack, is_lost: bool) -> None:
+    """The run says which file stays on its node, which keeps the folder; all others are here."""
+    await nodes.submit()
+    name = r"\377.txt" if is_lost else "linked"
+    script = f"""
+        mkdir files; echo data >files/model.tmp; name="$(printf 'files/{name}')"
+        {'echo data >"$name"' if is_lost else 'ln -s model.tmp "$name"'}
+    """
+    there = nodes.carry("n1", clears_folder=True, worker_argv=["sh", "-c", script])
+    assert await _end(await nodes.start(there)) == 0
+    report = nodes.report()
+    assert report is not None
+    assert report.phase is (ExitPhase.NOT_DRAINED if is_lost else ExitPhase.DRAINED)
+    assert len(report.notes) == 1
+    assert (r"\xff.txt" if is_lost else "linked") in report.notes[0]
+    assert (nodes.here.path / "files/model.tmp").read_text() == "data\n"
+    assert there.exists() == is_lost
     assert not (there / "control/secrets").exists()
 
 
@@ -269,13 +322,17 @@ async def test_a_shipper_that_is_killed_goes_on_with_the_files(nodes: NodeStack)
 
 @pytest.mark.parametrize(
     "path",
-    ["../x", "/etc/passwd", "control/exit.json", "outbox/1/x", "inputs/a", "spec.json", "a//b", ""],
+    [
+        *("../x", "/etc/passwd", "control/exit.json", "outbox/1/x", "inputs/a", "spec.json"),
+        *("a//b", "", "no-utf8-\udcff"),
+    ],
 )
 def test_no_file_gets_beyond_what_a_node_may_send(tmp_path: Path, path: str) -> None:
     """Control files, the outbox, inputs and everything outside of the folder are refused."""
     assert not is_shipped(path)
+    part = FilePart.model_construct(attempt=1, path=path, offset=0, total=None)
     with pytest.raises(ProblemError, match="no file that a run"):
-        ReceivedFiles(0).take(tmp_path, FilePart(attempt=1, path=path), b"x")
+        ReceivedFiles(0).take(tmp_path, part, b"x")
 
 
 def test_a_part_that_leaves_a_hole_is_not_written(tmp_path: Path) -> None:
@@ -303,6 +360,55 @@ def test_a_file_has_one_draft(tmp_path: Path) -> None:
     assert files.take(tmp_path, last, b"ce").bytes == 4
     assert (tmp_path / "checkpoints/a").read_bytes() == b"once"
     assert len(list(incoming.iterdir())) == 1
+
+
+def test_a_log_goes_on_where_earlier_attempts_ended(tmp_path: Path) -> None:
+    """Offsets are those of the node's file; a log that was cut here keeps the place of what follows."""
+    files, part = ReceivedFiles(0), FilePart(attempt=2, path="logs/worker.log")
+    log = tmp_path / part.path
+    files.take(tmp_path, part, b"first\n")
+    assert log_bytes(tmp_path) == {part.path: 6}
+    assert files.take(tmp_path, part, b"", 6).bytes == 0
+    assert files.take(tmp_path, part, b"second\n", 6).bytes == 7
+    assert log.read_bytes() == b"first\nsecond\n"
+    os.truncate(log, 2)
+    assert files.take(tmp_path, part, b"second\n", 6).bytes == 7
+    assert log.read_bytes() == b"fi\0\0\0\0second\n"
+
+
+@pytest.mark.parametrize("path", ["made/a", "made", "link/a", "logs/" + "x" * 256])
+def test_a_path_that_cannot_be_used_is_refused(tmp_path: Path, path: str) -> None:
+    """A file where a folder is, the other way round, a link or a long name: only this path is refused."""
+    (tmp_path / "link").symlink_to(tmp_path / "absent")
+    if path == "made":
+        (tmp_path / "made").mkdir()
+    else:
+        (tmp_path / "made").touch()
+    for part in (
+        FilePart(attempt=1, path=path),
+        FilePart(
+            attempt=1,
+            path=path,
+            total=1,
+            transfer="1" * 16,
+            sha256=hashlib.sha256(b"x").hexdigest(),
+        ),
+    ):
+        with pytest.raises(ProblemError) as refused:
+            ReceivedFiles(0).take(tmp_path, part, b"x")
+        assert refused.value.problem.code is ProblemCode.REQUEST_INVALID
+    assert not list((tmp_path / INCOMING_DIR).glob("*"))
+
+
+def test_a_file_with_a_wrong_digest_is_sent_again(tmp_path: Path) -> None:
+    """Nothing of it is kept, and the next try is taken."""
+    digest = hashlib.sha256(b"x").hexdigest()
+    files = ReceivedFiles(0)
+    part = FilePart(attempt=1, path="a", total=1, transfer="1" * 16, sha256=digest)
+    assert files.take(tmp_path, part, b"y").bytes == 0
+    assert not (tmp_path / "a").exists()
+    assert files.take(tmp_path, part.model_copy(update={"transfer": "2" * 16}), b"x").bytes == 1
+    assert (tmp_path / "a").read_bytes() == b"x"
 
 
 def test_subjects_of_nodes_name_run_and_verb() -> None:

@@ -23,6 +23,10 @@ BEGUN_FILE = "control/begun.json"
 """A Begun. In the stack's folder it is the grant, which exists once; on the node it is what the runner was granted."""
 NOT_SHIPPED = ("control", "outbox", "inputs", "spec.json")
 """Top of a run's folder that never comes back from a node."""
+LOGS = "logs/"
+"""Beginning of the paths of logs, which an attempt adds to what those before it left in the stack's folder."""
+EARLIER_LOGS = "earlier_logs"
+"""Folder on a node with the logs of attempts before the last one there, in a folder for each time."""
 _MAX_PARTS = 16
 _MAX_CHARS = 1024
 
@@ -82,6 +86,8 @@ class Begun(PeerModel):
     node: str = ""
     begun_at: float = 0.0
     """Wall clock, seconds since the epoch."""
+    log_bytes: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    """In the stack's folder: bytes that the logs of earlier attempts had at the grant, by path."""
 
 
 class ReadRequest(NodeRequest):
@@ -126,10 +132,23 @@ class RunCredentials(PeerModel):
 
 
 def is_shipped(path: str) -> bool:
-    """Whether a file with this path below the run's folder may come from a node. Never one that leaves the folder."""
+    """Whether a file with this path below the run's folder may come from a node.
+
+    Never one that leaves the folder, nor one whose name is no UTF-8, which no message can say.
+    """
+    if not _is_utf8(path):
+        return False
     pure = PurePosixPath(path)
     parts = path.split("/")
     if len(path) > _MAX_CHARS or len(parts) > _MAX_PARTS or str(pure) != path or pure.is_absolute():
         return False
     is_plain = all(part not in ("", ".", "..") and "\0" not in part for part in parts)
     return is_plain and parts[0] not in NOT_SHIPPED
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import os
 import secrets
+import shutil
 import socket
 import sys
 import time
@@ -20,9 +21,11 @@ from pydantic import ValidationError
 
 from mosaic_base.atomic import replace_file
 from mosaic_base.backoff import Backoff
-from mosaic_contracts.launch import LAUNCH_FILE, Launch
+from mosaic_contracts.launch import LAUNCH_FILE, RUNNER_LOG, Launch
 from mosaic_contracts.nodes import (
     BEGUN_FILE,
+    EARLIER_LOGS,
+    LOGS,
     BeginAnswer,
     BeginRequest,
     Begun,
@@ -98,6 +101,7 @@ async def _fetch(run_dir: Path, launch: Launch, claim: str, client: NodeClient) 
     answer = BeginAnswer.model_validate(await client.ask(NodeVerb.BEGIN, request))
     for file in answer.files:
         await _fetch_file(run_dir, launch, claim, client, file)
+    _set_logs_aside(run_dir, launch.attempt)
     begun = Begun(attempt=launch.attempt, claim=claim, node=node, begun_at=time.time())
     replace_file(run_dir / BEGUN_FILE, begun.model_dump_json(), mode=0o600)
 
@@ -115,7 +119,7 @@ async def _fetch_file(
         while True:
             read = ReadRequest(attempt=launch.attempt, claim=claim, path=file.path, offset=offset)
             data, total = await client.read(read)
-            os.write(fd, data)
+            _write(fd, data)
             offset += len(data)
             if offset >= total:
                 break
@@ -125,6 +129,30 @@ async def _fetch_file(
     finally:
         os.close(fd)
     draft.replace(target)
+
+
+def _set_logs_aside(run_dir: Path, attempt: int) -> None:
+    """Move the logs of an earlier attempt on this machine away: the stack adds those of this one to what it has.
+
+    The runner's own log is open, so its text is moved. Raises OSError.
+    """
+    folder, aside = run_dir / LOGS, run_dir / EARLIER_LOGS / f"before_{attempt}"
+    earlier = [path for path in folder.iterdir() if path != run_dir / RUNNER_LOG]
+    if attempt == 1 or not earlier:
+        return
+    aside.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (run_dir / RUNNER_LOG).open("rb+") as log, (aside / "runner.log").open("ab") as copy:
+        shutil.copyfileobj(log, copy)
+        log.truncate(0)
+    for path in earlier:
+        path.replace(aside / path.name)
+
+
+def _write(fd: int, data: bytes) -> None:
+    """All of it: a disk that gets full takes a part, and refuses the rest. Raises OSError."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
 
 
 async def _on_closed() -> None:

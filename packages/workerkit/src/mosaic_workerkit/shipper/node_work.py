@@ -67,7 +67,7 @@ class NodeWork:
         """Send the rest once all events are stored, then the end."""
         while not self.is_finished:
             if await self._try(self._last(client)):
-                # where the end was refused, it would be again
+                # the end was refused, and would be again, or files are left that cannot be sent
                 self.has_given_up |= not self.has_delivered
             if not self.is_finished:
                 await asyncio.sleep(_AGAIN_S)
@@ -81,8 +81,9 @@ class NodeWork:
 
     async def _last(self, client: NodeClient) -> None:
         await self._ship(client, is_last=True)
-        await self._report(client, ExitPhase.DRAINED)
-        self.has_delivered = True
+        has_all = not self._files.has_left_any
+        await self._report(client, ExitPhase.DRAINED if has_all else ExitPhase.NOT_DRAINED)
+        self.has_delivered = has_all
 
     async def _try(self, work: Awaitable[None]) -> bool:
         """Whether it was done, or is refused for good."""
@@ -117,7 +118,7 @@ class NodeWork:
         report = _exit_report(self._delivery.run_dir)
         if report is None or report.attempt != self._delivery.launch.attempt:
             return  # the runner was killed before it could write one: the engine says so
-        notes = list(dict.fromkeys([*report.notes, *self.notes]))
+        notes = list(dict.fromkeys([*report.notes, *self.notes, *self._files.notes()]))
         report = report.model_copy(update={"phase": phase, "notes": notes})
         notice = ExitNotice(attempt=report.attempt, claim=self._claim, report=report)
         await client.ask(NodeVerb.EXIT, notice)

@@ -3,16 +3,20 @@
 From then on they are files of the run like any other: logs, downloads, replays, storage rules and archives find them.
 """
 
+import errno
 import hashlib
 import os
 import shutil
+import stat
 from pathlib import Path
 
-from mosaic_contracts.nodes import FilePart, WriteAnswer, is_shipped
+from mosaic_contracts.nodes import LOGS, FilePart, WriteAnswer, is_shipped
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 
 INCOMING_DIR = "control/incoming"
 """Folder with files of which a part has arrived. It goes with the attempt."""
+_UNUSABLE = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG)
+"""What a system says of one path, and not of the disk: a file where a folder was sent before, or the other way."""
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -23,13 +27,20 @@ class ReceivedFiles:
         """`reserve_bytes`: free bytes that are never filled."""
         self._reserve_bytes = reserve_bytes
 
-    def take(self, run_dir: Path, part: FilePart, data: bytes) -> WriteAnswer:
+    def take(self, run_dir: Path, part: FilePart, data: bytes, before: int = 0) -> WriteAnswer:
         """Write a part; how many bytes of the file are here.
 
-        Parts may come twice. One that leaves a hole is not written, and the answer says where to go on.
+        Parts may come twice. One that leaves a hole is not written, and the answer says where to go on. A file whose
+        digest is wrong is to be sent again.
+
+        Args:
+            run_dir: folder of the run here.
+            part: where the bytes belong.
+            data: the bytes.
+            before: bytes of a log that earlier attempts left here, after which this attempt's begin.
 
         Raises:
-            ProblemError: the path is none that a run may send, the disk has no room, or the digest is wrong.
+            ProblemError: the path is none that a run may send, or cannot be used here; or the disk has no room.
             OSError: it cannot be written.
         """
         if not is_shipped(part.path):
@@ -43,13 +54,24 @@ class ReceivedFiles:
                 )
             )
         target = run_dir / part.path
-        if part.total is None:
-            return self._append(target, part, data)
-        return self._whole(run_dir, target, part, data)
+        try:
+            if part.total is None:
+                return self._append(target, part, data, before)
+            return self._whole(run_dir, target, part, data)
+        except OSError as error:
+            if error.errno not in _UNUSABLE:
+                raise
+            raise _refused(f"{part.path[:200]}: {error.strerror}") from error
 
-    def _append(self, target: Path, part: FilePart, data: bytes) -> WriteAnswer:
+    def _append(self, target: Path, part: FilePart, data: bytes, before: int) -> WriteAnswer:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return WriteAnswer(bytes=_write_at(target, part.offset, data))
+        fd = os.open(target, _FLAGS, 0o600)
+        try:
+            if os.fstat(fd).st_size < before:
+                os.ftruncate(fd, before)  # somebody cut it: what follows keeps its place
+            return WriteAnswer(bytes=_write_at(fd, before + part.offset, data) - before)
+        finally:
+            os.close(fd)
 
     def _whole(self, run_dir: Path, target: Path, part: FilePart, data: bytes) -> WriteAnswer:
         if part.transfer is None:
@@ -60,15 +82,23 @@ class ReceivedFiles:
         draft.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not part.offset:
             _drop_earlier(draft)
-        size = _write_at(draft, part.offset, data)
+        fd = os.open(draft, _FLAGS, 0o600)
+        try:
+            size = _write_at(fd, part.offset, data)
+        finally:
+            os.close(fd)
         if part.sha256 is None or size != part.total:
             return WriteAnswer(bytes=size)
         if _digest(draft) != part.sha256:
             draft.unlink()
-            raise _refused(f"{part.path}: the parts do not make the file that was sent")
+            return WriteAnswer(bytes=0)
         os.utime(draft, ns=(part.mtime_ns, part.mtime_ns))
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft.replace(target)
+        try:
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            draft.replace(target)
+        except OSError:
+            draft.unlink()
+            raise
         return WriteAnswer(bytes=size)
 
 
@@ -84,15 +114,11 @@ def _drop_earlier(draft: Path) -> None:
             other.unlink(missing_ok=True)
 
 
-def _write_at(path: Path, offset: int, data: bytes) -> int:
+def _write_at(fd: int, offset: int, data: bytes) -> int:
     """Size of the file afterwards; a part that would leave a hole is left out."""
-    fd = os.open(path, _FLAGS, 0o600)
-    try:
-        if offset <= os.fstat(fd).st_size:
-            os.pwrite(fd, data, offset)
-        return os.fstat(fd).st_size
-    finally:
-        os.close(fd)
+    if offset <= os.fstat(fd).st_size:
+        os.pwrite(fd, data, offset)
+    return os.fstat(fd).st_size
 
 
 def _known_bytes(target: Path, part: FilePart) -> int:
@@ -113,3 +139,16 @@ def _digest(path: Path) -> str:
 def _refused(why: str) -> ProblemError:
     problem = Problem(code=ProblemCode.REQUEST_INVALID, title="The file was refused", detail=why)
     return ProblemError(problem)
+
+
+def log_bytes(run_dir: Path) -> dict[str, int]:
+    """Bytes of each log that earlier attempts left here, by path. Raises OSError: they cannot be read."""
+    folder = run_dir / LOGS
+    if not folder.is_dir():
+        return {}
+    found = {path: path.lstat() for path in folder.rglob("*")}
+    return {
+        path.relative_to(run_dir).as_posix(): status.st_size
+        for path, status in found.items()
+        if stat.S_ISREG(status.st_mode)
+    }

@@ -31,7 +31,7 @@ from mosaic_contracts.services import Reply
 from mosaic_scheduler.executors.protocol import AttemptRef, Executor
 from mosaic_scheduler.executors.run_folder import RunFolder
 from mosaic_scheduler.nodes.given import Chunk, given_files, read_chunk
-from mosaic_scheduler.nodes.received import ReceivedFiles
+from mosaic_scheduler.nodes.received import ReceivedFiles, log_bytes
 from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_servicekit.bus import Bus
@@ -111,7 +111,11 @@ class NodeRequests:
             raise _refused("This is not the run that was started here.")
         folder = self._folder(run_id, request)
         wanted = Begun(
-            attempt=request.attempt, claim=request.claim, node=request.node, begun_at=time.time()
+            attempt=request.attempt,
+            claim=request.claim,
+            node=request.node,
+            begun_at=time.time(),
+            log_bytes=await asyncio.to_thread(log_bytes, folder.path),
         )
         held = await asyncio.to_thread(folder.grant, wanted)
         if held.claim != request.claim:
@@ -132,7 +136,9 @@ class NodeRequests:
         part = FilePart.model_validate_json((message.headers or {}).get(WRITE_HEADER, ""))
         await self._live(run_id, part)
         folder = self._claimed(run_id, part)
-        return await asyncio.to_thread(self._received.take, folder.path, part, message.data)
+        begun = folder.begun()
+        before = 0 if begun is None else begun.log_bytes.get(part.path, 0)
+        return await asyncio.to_thread(self._received.take, folder.path, part, message.data, before)
 
     async def _exit(self, run_id: str, message: Msg) -> Answer:
         notice = ExitNotice.model_validate_json(message.data)
