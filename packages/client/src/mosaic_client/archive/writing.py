@@ -52,7 +52,7 @@ from mosaic_contracts.store_upkeep import KnownThinning
 from mosaic_contracts.stored import BatchPage
 
 if TYPE_CHECKING:
-    from mosaic_client.client import Client
+    from mosaic_client.file_transfer import FileTransfer
 
 DISTRIBUTION = "mosaic-rl-client"
 _COPY_BYTES = 2**20
@@ -97,7 +97,7 @@ class WrittenArchive:
 
 
 def write_archive(
-    client: "Client",
+    client: "FileTransfer",
     run_ids: Sequence[str],
     target: Path,
     without: Collection[str],
@@ -153,7 +153,7 @@ class _RunWriter:
 
     def __init__(
         self,
-        client: "Client",
+        client: "FileTransfer",
         archive: SealedZipWriter,
         file: BinaryIO,
         draft: Path,
@@ -320,7 +320,7 @@ def _forms(folder: Path, without: Collection[str]) -> EventForms:
         raise ArchiveRefused(f"{error} Or leave Parquet out: without={[COLUMNS]!r}.") from error
 
 
-def _group(client: "Client", group_id: str) -> ArchivedGroup:
+def _group(client: "FileTransfer", group_id: str) -> ArchivedGroup:
     view = client.group(group_id)
     return ArchivedGroup(
         group_id=group_id,
