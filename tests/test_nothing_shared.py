@@ -47,7 +47,7 @@ def slurm_stack() -> Iterator[StackUnderTest]:
             **cluster.environment,
             "MOSAIC_PLACEMENT": "slurm",
             "MOSAIC_SLURM_POLL_S": "0.5",
-            "MOSAIC_SLURM_NODE_HOME": str(folder / "node-home"),
+            "MOSAIC_NODE_HOME": str(folder / "node-home"),
             "MOSAIC_SLURM_OPTIONS": f"--nodelist={cluster.nodes[2]}",
             "MOSAIC_BROKER_BIND": "127.0.0.1",
         }

@@ -25,7 +25,7 @@ OF_THE_STACK = {
     *("MOSAIC_ENGINE_OUTSIDE_NETWORK", "MOSAIC_ENGINE_DOORS", "MOSAIC_GPU_HELPER"),
 }
 """Variables that the images, compose.yaml or an overlay decide, and a variable for tests."""
-OF_THE_EMBEDDED_STACK = ("MOSAIC_BROKER_", "MOSAIC_SLURM_", "MOSAIC_RAY_")
+OF_THE_EMBEDDED_STACK = ("MOSAIC_BROKER_", "MOSAIC_NODE_HOME", "MOSAIC_SLURM_", "MOSAIC_RAY_")
 """Clusters, and a broker for other machines: a stack in containers has neither."""
 
 

@@ -92,9 +92,17 @@ class ExecutorConformance(ABC):
                 await changed.wait()
         return status
 
+    def named_folder(self, home: Path, ref: AttemptRef) -> Path:
+        """The run's folder, as its runner names it."""
+        return home / "runs" / ref.run_id
+
+    def runner_folder(self, home: Path, ref: AttemptRef) -> Path:
+        """The same folder, by a path that can be read here."""
+        return self.named_folder(home, ref)
+
     async def worker_started(self, home: Path, ref: AttemptRef) -> None:
         """Wait until the worker of this attempt exists."""
-        await file_exists(home / "runs" / ref.run_id / "control" / "runner.json")
+        await file_exists(self.runner_folder(home, ref) / "control" / "runner.json")
 
     async def test_nothing_was_ever_started(self, executor: Executor) -> None:
         """An attempt that nobody submitted is absent, and cancelling it is no error."""
@@ -120,8 +128,12 @@ class ExecutorConformance(ABC):
         assert plan.placement == executor.name
         await executor.submit(launch_spec)
         written = Launch.model_validate_json((folder / "control" / "launch.json").read_bytes())
-        assert (plan.command, plan.environment) == (written.worker_argv, written.env)
-        assert str(folder) in plan.mounts[0]
+        there = str(self.named_folder(home, ref))
+        assert (plan.command, plan.environment) == (
+            [word.replace(str(folder), there) for word in written.worker_argv],
+            {name: value.replace(str(folder), there) for name, value in written.env.items()},
+        )
+        assert there in plan.mounts[0]
         assert plan.network
         assert plan.limits
         await self.ended(executor, ref)
@@ -148,9 +160,10 @@ class ExecutorConformance(ABC):
         ref = await self.submit(executor, broker, events=10**6)
         await self.worker_started(home, ref)
         launch_spec = self._launch_spec(ref, broker, events=10**6)
-        first = (home / "runs" / ref.run_id / "control" / "runner.json").read_text()
+        runner = self.runner_folder(home, ref) / "control" / "runner.json"
+        first = runner.read_text()
         await executor.submit(launch_spec)
-        assert (home / "runs" / ref.run_id / "control" / "runner.json").read_text() == first
+        assert runner.read_text() == first
         await executor.cancel(ref)
         await self.ended(executor, ref)
         await executor.submit(launch_spec)
@@ -162,7 +175,7 @@ class ExecutorConformance(ABC):
         """A worker that is asked to stop ends with 0; asking again does not make it a kill."""
         ref = await self.submit(executor, broker, events=10**6, rate=100.0)
         await self.worker_started(home, ref)
-        await _first_event(home, ref)
+        await file_exists(self.runner_folder(home, ref) / "control" / "progress")  # it listens
         for _ in range(3):
             await executor.cancel(ref)
         status = await self.ended(executor, ref)
@@ -258,8 +271,3 @@ class ExecutorConformance(ABC):
             grace_s=20,  # a loaded machine must not make a polite stop a kill
         )
         return self.launch_spec(ref, broker, spec)
-
-
-async def _first_event(home: Path, ref: AttemptRef) -> None:
-    """Wait until the worker listens for stops: it has written its progress by then."""
-    await file_exists(home / "runs" / ref.run_id / "control" / "progress")

@@ -6,10 +6,11 @@ an environment with Ray; it is made when it is not there (about 300 MB). Without
 """
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,15 +29,18 @@ _TRIES = 3
 
 
 @contextmanager
-def ray_cluster(folder: Path) -> Iterator[str]:
+def ray_cluster(folder: Path, hidden: Sequence[Path] = ()) -> Iterator[str]:
     """Address of the dashboard of a cluster with two cores and two GPUs that do not exist.
 
     Args:
         folder: for its files; a short path, for there will be sockets in it.
+        hidden: folders in place of which the cluster has empty ones of its own; it takes root.
     """
     wanted = os.environ.get(VARIABLE, "")
     if not wanted:
         pytest.skip(SKIPPED)
+    if hidden and (wanted.startswith("http://") or os.geteuid()):
+        pytest.skip("a node with mounts of its own takes root and a cluster that is made for the test")
     if wanted.startswith("http://"):
         yield wanted
         return
@@ -45,7 +49,10 @@ def ray_cluster(folder: Path) -> Iterator[str]:
         for left in range(_TRIES - 1, -1, -1):
             port, dashboard, *agents = free_ports(6)
             done = subprocess.run(
-                [command, "start", "--head", *_options(folder, port, dashboard, agents)],
+                _mounted(
+                    [str(command), "start", "--head", *_options(folder, port, dashboard, agents)],
+                    hidden,
+                ),
                 env={**os.environ, "RAY_AUTH_MODE": "disabled"},
                 capture_output=True,
                 text=True,
@@ -71,6 +78,15 @@ def _command(environment: Path) -> Path:
         python = environment / "bin" / "python"
         subprocess.run([str(python), "-m", "pip", "install", "-q", RAY], check=True)
     return command
+
+
+def _mounted(argv: list[str], hidden: Sequence[Path]) -> list[str]:
+    """The same command, for processes that have empty folders of their own in place of those."""
+    if not hidden:
+        return argv
+    mounts = [f"mount -t tmpfs tmpfs {shlex.quote(str(folder))}" for folder in hidden]
+    script = " && ".join([*mounts, f"exec {shlex.join(argv)}"])
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script]
 
 
 def _options(folder: Path, port: int, dashboard: int, agents: list[int]) -> list[str]:

@@ -58,7 +58,7 @@ def plan_stack(layout: Layout, ports: Ports, broker_runs_url: str | None = None)
         room: layout.program(room, "python") for room in ("recorder", "scheduler", "gateway")
     }
     server = layout.program("broker", "nats-server")
-    if broker_runs_url is None and os.environ.get("MOSAIC_PLACEMENT") == "slurm":
+    if broker_runs_url is None and os.environ.get("MOSAIC_PLACEMENT") in ("slurm", "ray"):
         broker_runs_url = default_runs_url(ports)
     setup = BrokerSetup(layout, ports, programs["scheduler"], broker_runs_url)
     probes = Probes(ports, setup.ca)

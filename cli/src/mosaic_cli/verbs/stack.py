@@ -64,8 +64,8 @@ BrokerRunsUrl = Annotated[
         "--broker-runs-url",
         metavar="URL",
         envvar="MOSAIC_BROKER_RUNS_URL",
-        help="How runs on other machines reach the broker: tls://HOST:PORT; default: jobs of Slurm by this machine's "
-        "name, others as on this machine.",
+        help="How runs on other machines reach the broker: tls://HOST:PORT; default: jobs of a cluster by this "
+        "machine's name, others as on this machine.",
     ),
 ]
 
@@ -103,6 +103,9 @@ class Placement(StrEnum):
     DOCKER = "docker"
     SLURM = "slurm"
     RAY = "ray"
+
+
+_CLUSTERS = (Placement.SLURM, Placement.RAY)
 
 
 def up(
@@ -145,8 +148,8 @@ def up(
         typer.Option(
             "--node-home",
             metavar="FOLDER",
-            envvar="MOSAIC_SLURM_NODE_HOME",
-            help="Folder for runs on nodes that share none with this machine, with --placement slurm, e.g. "
+            envvar="MOSAIC_NODE_HOME",
+            help="Folder for runs on nodes that share none with this machine, with --placement slurm or ray, e.g. "
             "/tmp/mosaic; default: MOSAIC_HOME is shared.",
         ),
     ] = None,
@@ -183,8 +186,10 @@ def _choose_node_home(
     """Hand to the scheduler where runs are on nodes that share nothing with this machine."""
     if not node_home:
         return
-    if placement is not Placement.SLURM:
-        raise ValueRefused("--node-home is for jobs of Slurm: add `--placement slurm`.")
+    if placement not in _CLUSTERS:
+        raise ValueRefused(
+            "--node-home is for jobs of a cluster: add `--placement slurm` or `--placement ray`."
+        )
     if not node_home.startswith("/"):
         raise ValueRefused(f"--node-home {node_home}: a path that begins with / is needed.")
     if not broker_bind:
@@ -192,7 +197,7 @@ def _choose_node_home(
             "--node-home needs --broker-bind, e.g. `--broker-bind 0.0.0.0`: all that comes from a node comes over "
             "the broker, and on loopback no node reaches it."
         )
-    os.environ["MOSAIC_SLURM_NODE_HOME"] = node_home
+    os.environ["MOSAIC_NODE_HOME"] = node_home
 
 
 def _choose_placement(

@@ -389,7 +389,9 @@ def _engine_of(
 
         jobs = RayJobs(settings.ray_address, settings.ray_token)
         ask_stop = partial(ask_runner_to_stop, bus)
-        ray = RayExecutor(settings.home, jobs, ask_stop, settings.ray_poll_s)
+        ray = RayExecutor(
+            settings.home, jobs, ask_stop, settings.ray_poll_s, node_home=settings.node_home
+        )
         return ray, RegisteredWorker, None
     # here, for the engine's library is a fifth of all that a start without an engine would import
     from mosaic_scheduler.executors.docker import DockerExecutor

@@ -55,6 +55,9 @@ class SchedulerSettings(ServiceSettings):
     placement: Literal["process", "docker", "slurm", "ray"] = "process"
     """`process`: runs are processes of this machine; `docker`: containers of their workers' images; `slurm` and `ray`:
     jobs of a cluster."""
+    node_home: Annotated[str, Field(pattern=r"^(/[^\x00]*)?$")] = ""
+    """Folder on a cluster's nodes for runs that share nothing with this machine, e.g. `/tmp/mosaic`; default:
+    MOSAIC_HOME is the same folder on all of them."""
     slurm_partition: str = ""
     """Partition of the jobs; default: the cluster's own default."""
     slurm_account: str = ""
@@ -63,9 +66,6 @@ class SchedulerSettings(ServiceSettings):
     """Further options of `sbatch`, as a shell would read them, e.g. `--constraint=a100 --mail-type=FAIL`."""
     slurm_poll_s: Annotated[float, Field(ge=0.2, allow_inf_nan=False)] = 30.0
     """Seconds between two looks at Slurm's queue while runs wait or live."""
-    slurm_node_home: Annotated[str, Field(pattern=r"^(/[^\x00]*)?$")] = ""
-    """Folder on the nodes for runs that share nothing with this machine, e.g. `/tmp/mosaic`; default: MOSAIC_HOME is
-    the same folder on all of them."""
     slurm_pending: Annotated[int, Field(ge=1)] = 50
     """Runs that may wait in Slurm's queue at once; the others wait in MOSAIC's."""
     ray_address: Annotated[str, Field(pattern=r"^https?://[^\s/@]+/?$")] = "http://127.0.0.1:8265"

@@ -13,26 +13,49 @@ from pathlib import Path
 
 from mosaic_contracts import launch
 from mosaic_contracts.interpreter import python_module
+from mosaic_scheduler.errors import LaunchFailed
 from mosaic_scheduler.executors.protocol import LaunchSpec
 from mosaic_scheduler.executors.run_folder import RUNNER_MODULE, RunFolder
 
 _END = "MOSAIC_END_OF_FOLDER"
 _WIDTH = 100
+_NO_PROGRAM = 127
+"""What a shell ends with where a program does not exist."""
 
 
-def carried_script(folder: RunFolder, there: RunFolder, launch_spec: LaunchSpec) -> str:
+def refuse_xmpp(launch_spec: LaunchSpec) -> None:
+    """Refuse an attempt that needs this machine's XMPP server.
+
+    Raises:
+        LaunchFailed: it does.
+    """
+    if launch_spec.xmpp is not None:
+        raise LaunchFailed(
+            "Its agents talk over XMPP, which nodes that share no folder with this machine do not reach: start the "
+            "stack without `--node-home`."
+        )
+
+
+def carried_script(
+    folder: RunFolder, there: RunFolder, launch_spec: LaunchSpec, *, removes_itself: bool = False
+) -> str:
     """The script.
 
     Args:
         folder: of the run here, prepared.
         there: the folder as it is to be on the node.
         launch_spec: of the attempt.
+        removes_itself: whether it removes its own file first, for engines that would keep it on the node.
 
     Raises:
         OSError: a file of the prepared folder cannot be read.
     """
     argv = python_module(launch_spec.python, RUNNER_MODULE, "--run-dir", str(there.path))
-    place = shlex.quote(str(there.path))
+    place, program = shlex.quote(str(there.path)), shlex.quote(launch_spec.python)
+    missing = shlex.quote(
+        f"{launch_spec.python} is not on this node: the workers' environments must be at the same path as on the "
+        "stack's machine."
+    )
     text = base64.b64encode(_packed(folder.path, there, launch_spec)).decode()
     return "\n".join(
         [
@@ -40,6 +63,8 @@ def carried_script(folder: RunFolder, there: RunFolder, launch_spec: LaunchSpec)
             "# Written by MOSAIC. The runner takes the place of the shell, so that signals to the script reach it.",
             "umask 077",
             "set -e",
+            *(['rm -f -- "$0"'] if removes_itself else []),
+            f"command -v {program} >/dev/null || {{ echo {missing} >&2; exit {_NO_PROGRAM}; }}",
             *(f"export {name}={shlex.quote(value)}" for name, value in there.environment().items()),
             f"mkdir -p {place}/logs",
             f"cd {place}",

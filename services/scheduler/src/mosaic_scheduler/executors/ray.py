@@ -5,8 +5,11 @@ them FAILED, or knows nothing of them any more. So the runner's report comes fir
 """
 
 import asyncio
+import hashlib
+import io
 import shlex
 import time
+import zipfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ from mosaic_contracts.launch import RUNNER_LOG, WORKER_LOG, ExitPhase
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.stack_files import RUNS_DIR, STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
+from mosaic_scheduler.executors.carried import carried_script, refuse_xmpp
 from mosaic_scheduler.executors.cluster_jobs import (
     JOB_KINDS,
     JobNames,
@@ -40,7 +44,13 @@ from mosaic_scheduler.executors.protocol import (
     LaunchSpec,
 )
 from mosaic_scheduler.executors.ray_jobs import RayJob, RayJobs, RayNode, RayStatus
-from mosaic_scheduler.executors.run_folder import DRAIN_S, RUNNER_MODULE, RunFolder, fault_words
+from mosaic_scheduler.executors.run_folder import (
+    DRAIN_S,
+    NODE_DRAIN_S,
+    RUNNER_MODULE,
+    RunFolder,
+    fault_words,
+)
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.waiting import wait_up_to
 
@@ -58,19 +68,27 @@ _RETRY_S = 5.0
 """Between two tries while Ray does not answer."""
 _STOP_MARGIN_S = 5.0
 _MIB = 2**20
+_SCRIPT = "job.sh"
+"""Carried to a node that shares nothing, in a package: an entry point stands in Ray's dashboard."""
+_UNANSWERED = 75
+"""What a runner on a node that shares nothing ends with when nobody answers its question for the start."""
 _WAITS = "queued at Ray: it waits for free cores, GPUs or memory, or a node prepares it"
 
 AskStop = Callable[[AttemptRef], Awaitable[bool]]
 
 
 class RayExecutor:
-    """See `Executor`. The runs' folders are on a file system that the nodes share, at the same path."""
+    """See `Executor`."""
 
     name = "ray"
-    bounds = Bounds(memory=False, internet=Internet.OPEN, files=True, queues=True)
 
     def __init__(
-        self, home: Path, jobs: RayJobs, ask_stop: AskStop, poll_s: float = POLL_S
+        self,
+        home: Path,
+        jobs: RayJobs,
+        ask_stop: AskStop,
+        poll_s: float = POLL_S,
+        node_home: str = "",
     ) -> None:
         """Prepare; Ray is not asked yet.
 
@@ -79,7 +97,17 @@ class RayExecutor:
             jobs: the cluster's job API.
             ask_stop: asks a run's shipper to have its runner stopped; returns whether it heard that.
             poll_s: seconds between two lists of all jobs.
+            node_home: folder of runs on the nodes, which then share nothing with this machine; empty: they see
+                MOSAIC_HOME at the same path.
         """
+        self.bounds = Bounds(
+            memory=False,
+            internet=Internet.OPEN,
+            files=True,
+            queues=True,
+            shares_folder=not node_home,
+        )
+        self._node_home = node_home
         self._runs = home / RUNS_DIR
         self._names = JobNames(home)
         self._jobs = jobs
@@ -120,14 +148,16 @@ class RayExecutor:
         """See `Executor.plan`."""
         if launch_spec.spec.kind not in JOB_KINDS:
             return await self._here.plan(launch_spec)
-        folder = self._folder(launch_spec.ref)
+        there = self._there(launch_spec.ref)
+        where = "on the file system that Ray's nodes share"
+        if not self.bounds.shares_folder:
+            where = "on the node; its files come here over the broker"
         mounts = [
-            f"{folder.path}: its own folder, on the file system that Ray's nodes share",
+            f"{there.path}: its own folder, {where}",
             "whatever else the user of Ray's processes can read and write there",
         ]
-        plan = plan_of(
-            as_job(launch_spec), folder, self.name, mounts, "everything that the node reaches"
-        )
+        job = as_job(launch_spec, shares_folder=self.bounds.shares_folder)
+        plan = plan_of(job, there, self.name, mounts, "everything that the node reaches")
         return plan.model_copy(
             update={"limits": [f"a job of the Ray cluster at {self._jobs.address}", *plan.limits]}
         )
@@ -140,10 +170,18 @@ class RayExecutor:
         ref = launch_spec.ref
         if (await self.status(ref)).phase is not AttemptPhase.ABSENT:
             return
-        folder, job_id = self._folder(ref), self._names.of(ref)
-        await asyncio.to_thread(_prepare, folder, as_job(launch_spec), job_id)
-        request = self._request(launch_spec, folder)
+        if not self.bounds.shares_folder:
+            refuse_xmpp(launch_spec)
+        request = self._request(launch_spec)
+        folder, there = self._folder(ref), self._there(ref)
+        job = as_job(launch_spec, shares_folder=self.bounds.shares_folder)
+        package = await asyncio.to_thread(_prepare, folder, there, job, self._names.of(ref))
         try:
+            if package is not None:
+                name = f"_ray_pkg_{hashlib.sha256(package).hexdigest()[:32]}.zip"
+                request["runtime_env"]["working_dir"] = await asyncio.to_thread(
+                    self._jobs.upload, name, package
+                )
             await asyncio.to_thread(self._jobs.submit, request)
         finally:
             self._outdate()  # also when it is not known whether Ray took it
@@ -159,7 +197,7 @@ class RayExecutor:
         job = (await self._list()).get(job_id)
         if job is not None and job.status is RayStatus.PENDING and folder.has_lock_file():
             self._outdate()  # it has begun, and its node is to be known
-        if job is None and not folder.has_lock_file() and folder.report() is None:
+        if job is None and not folder.has_lock_file() and not _is_settled(folder):
             self._check_missing(job_id)
         death = "" if job is None else node_death(job, self._nodes)
         status = await asyncio.to_thread(attempt_status, folder, job, death)
@@ -224,7 +262,10 @@ class RayExecutor:
         return int(await self._stop(ref))
 
     async def drain(self, ref: AttemptRef, timeout_s: float) -> bool:
-        """See `Executor.drain`: here, for the folder is the same one."""
+        """See `Executor.drain`: here, where the folder is the same one. A node's own disk is out of reach."""
+        launched = self._folder(ref).read_launch()
+        if launched is not None and not launched.shares_folder:
+            return True
         return await self._here.drain(ref, timeout_s)
 
     def folder(self, ref: AttemptRef) -> Path:
@@ -242,25 +283,35 @@ class RayExecutor:
             if task is not None:
                 task.cancel()
 
-    def _request(self, launch_spec: LaunchSpec, folder: RunFolder) -> dict[str, Any]:
-        spec = launch_spec.spec
-        runner = python_module(launch_spec.python, RUNNER_MODULE, "--run-dir", str(folder.path))
-        stop_wait_s = round(spec.grace_s + DRAIN_S + _STOP_MARGIN_S)
+    def _request(self, launch_spec: LaunchSpec) -> dict[str, Any]:
+        """What Ray is told, and shows to everybody who may see its dashboard: nothing of it is secret."""
+        spec, there = launch_spec.spec, self._there(launch_spec.ref)
+        runner = python_module(launch_spec.python, RUNNER_MODULE, "--run-dir", str(there.path))
+        is_shared = self.bounds.shares_folder
+        stop_wait_s = round(
+            spec.grace_s + (DRAIN_S if is_shared else NODE_DRAIN_S) + _STOP_MARGIN_S
+        )
         return {
             "submission_id": self._names.of(launch_spec.ref),
-            "entrypoint": _entrypoint(folder.path, runner),
+            "entrypoint": _entrypoint(there.path, runner) if is_shared else f"exec sh ./{_SCRIPT}",
             "entrypoint_num_cpus": spec.cpus,
             "entrypoint_num_gpus": spec.gpus,
             "entrypoint_memory": spec.memory_mb * _MIB if spec.memory_mb else None,
             "metadata": {"mosaic_run": launch_spec.ref.run_id, "mosaic_worker": spec.worker},
             "runtime_env": {
                 "env_vars": {
-                    **folder.environment(),
+                    **there.environment(),
                     # Ray's own is 3 s, and a checkpoint takes longer
                     "RAY_JOB_STOP_WAIT_TIME_S": str(stop_wait_s),
                 }
             },
         }
+
+    def _there(self, ref: AttemptRef) -> RunFolder:
+        """The run's folder as its node has it."""
+        if self.bounds.shares_folder:
+            return self._folder(ref)
+        return RunFolder(Path(self._node_home) / RUNS_DIR / ref.run_id, ref)
 
     def _folder(self, ref: AttemptRef) -> RunFolder:
         return RunFolder(self._runs / ref.run_id, ref)
@@ -345,9 +396,9 @@ class RayExecutor:
             self._due.clear()
 
     async def _clear(self) -> None:
-        """Take ended jobs off Ray's list, which is read whole each time; their reports have all there is to know."""
+        """Take ended jobs off Ray's list, which is read whole each time; their folders have all there is to know."""
         for ref, job in await self._own():
-            if job.status.is_final and self._folder(ref).report() is not None:
+            if job.status.is_final and _is_settled(self._folder(ref)):
                 await asyncio.to_thread(self._jobs.forget, self._names.of(ref))
 
     def _changed(self) -> None:
@@ -395,8 +446,24 @@ def attempt_status(folder: RunFolder, job: RayJob | None, death: str = "") -> At
         ended_at = None if job.end_time is None else job.end_time / 1000
         words = f"Ray says: {said}"
         return folder.lost(words, trace_at=ended_at, engine_end=engine_end, node=job.node)
-    lines = " / ".join(last_lines(folder.path / RUNNER_LOG, 3)) or "no output"
-    return AttemptStatus(AttemptPhase.REFUSED, detail=f"Ray says: {said} Its runner: {lines}")
+    return AttemptStatus(
+        AttemptPhase.REFUSED, detail=f"Ray says: {said} {_why_not_begun(folder, job)}"
+    )
+
+
+def _why_not_begun(folder: RunFolder, job: RayJob) -> str:
+    """The last words of a job whose runner did not begin: in the run's folder, or in what Ray read of its output."""
+    launched = folder.read_launch()
+    if launched is None or launched.shares_folder:
+        words = " / ".join(last_lines(folder.path / RUNNER_LOG, 3))
+        return f"Its runner: {words or 'no output'}"
+    if job.driver_exit_code == _UNANSWERED:
+        return (
+            f"Its runner had no answer over {launched.broker_url} in {launched.begin_s:g} s: let the nodes reach that "
+            "address (--broker-bind, --broker-runs-url)."
+        )
+    printed = (job.message or "").strip().splitlines()[1:]
+    return f"Its output: {' / '.join(printed[-3:]) or 'none'}"
 
 
 def _engine_end(folder: RunFolder, job: RayJob | None) -> EngineEnd | None:
@@ -426,16 +493,45 @@ def _has_ended(folder: RunFolder) -> bool:
     return report is not None and report.phase is not ExitPhase.WORKER_ENDED
 
 
+def _is_settled(folder: RunFolder) -> bool:
+    """Whether a job that has ended has nothing to say any more: it left a report, or was stopped before it began."""
+    return folder.report() is not None or (
+        folder.was_stop_marked() and not folder.has_lock_file()
+    )
+
+
 def _as_ended(job: RayJob | None) -> RayJob | None:
     """A job as it was listed last, for a run whose runner has ended."""
     return None if job is None or not job.status.is_final else job
 
 
-def _prepare(folder: RunFolder, launch_spec: LaunchSpec, job_id: str) -> None:
-    """Write the run's folder, and that it is a job. Raises LaunchFailed."""
+def _prepare(
+    folder: RunFolder, there: RunFolder, launch_spec: LaunchSpec, job_id: str
+) -> bytes | None:
+    """Write the run's folder, and that it is a job.
+
+    Returns:
+        What is carried to the node; None: it sees the folder.
+
+    Raises:
+        LaunchFailed: the folder cannot be written.
+    """
     folder.prepare(launch_spec)
     path = folder.path / JOB_FILE
     try:
         replace_file(path, job_id)
+        if launch_spec.shares_folder:
+            return None
+        return _zipped(carried_script(folder, there, launch_spec, removes_itself=True))
     except OSError as error:
         raise LaunchFailed(fault_words(path, error)) from error
+
+
+def _zipped(script: str) -> bytes:
+    """A package of Ray's with the job's script, which is not for other users of the node."""
+    entry = zipfile.ZipInfo(_SCRIPT)
+    entry.external_attr = 0o600 << 16
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(entry, script)
+    return packed.getvalue()

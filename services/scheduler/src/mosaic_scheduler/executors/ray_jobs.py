@@ -125,6 +125,21 @@ class RayJobs:
             raise EngineUnavailable(f"{self._named} has no node that takes jobs now.")
         raise LaunchFailed(f"Ray refused the job: {_said(answer)}")
 
+    def upload(self, name: str, package: bytes) -> str:
+        """Hand over files of a job to come; Ray keeps them until the job has ended.
+
+        Args:
+            name: of the package, ending in `.zip`.
+            package: the zip file.
+
+        Returns:
+            Its address, for a job's `working_dir`.
+        """
+        answer = self._ask("PUT", f"/api/packages/gcs/{name}", package=package)
+        if answer.status_code != HTTPStatus.OK:
+            raise EngineUnavailable(f"{self._named} takes no files: {_said(answer)}")
+        return f"gcs://{name}"
+
     def stop(self, submission_id: str) -> bool:
         """Ask Ray to end a job: SIGTERM to all its processes, SIGKILL later. Return False when it knows none."""
         answer = self._ask("POST", f"/api/jobs/{submission_id}/stop")
@@ -135,10 +150,20 @@ class RayJobs:
         answer = self._ask("DELETE", f"/api/jobs/{submission_id}")
         return answer.status_code == HTTPStatus.OK
 
-    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> requests.Response:
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        package: bytes | None = None,
+    ) -> requests.Response:
         try:
             answer = self._session().request(
-                method, self.address + path, json=body, timeout=(CONNECT_S, ANSWER_S)
+                method,
+                self.address + path,
+                json=body,
+                data=package,
+                timeout=(CONNECT_S, ANSWER_S),
             )
         except requests.RequestException as error:
             raise EngineUnavailable(

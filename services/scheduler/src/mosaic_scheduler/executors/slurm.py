@@ -21,7 +21,7 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
-from mosaic_scheduler.executors.carried import carried_script
+from mosaic_scheduler.executors.carried import carried_script, refuse_xmpp
 from mosaic_scheduler.executors.cluster_jobs import (
     JOB_KINDS,
     JobNames,
@@ -92,7 +92,7 @@ def slurm_options(settings: SchedulerSettings) -> SlurmOptions:
         more=tuple(shlex.split(settings.slurm_options)),
         poll_s=settings.slurm_poll_s,
         pending=settings.slurm_pending,
-        node_home=settings.slurm_node_home,
+        node_home=settings.node_home,
     )
 
 
@@ -178,11 +178,8 @@ class SlurmExecutor:
         ref = launch_spec.ref
         if (await self.status(ref)).phase is not AttemptPhase.ABSENT:
             return
-        if launch_spec.xmpp is not None and not self.bounds.shares_folder:
-            raise LaunchFailed(
-                "Its agents talk over XMPP, which nodes that share no folder with this machine do not reach: start the "
-                "stack without `--node-home`."
-            )
+        if not self.bounds.shares_folder:
+            refuse_xmpp(launch_spec)
         if self._limit.is_reached:
             raise EngineUnavailable(self._limit.wait(ref))
         folder = self._folder(ref)

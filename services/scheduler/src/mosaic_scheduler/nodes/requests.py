@@ -110,6 +110,8 @@ class NodeRequests:
         if request.nonce != run.nonce or not request.claim:
             raise _refused("This is not the run that was started here.")
         folder = self._folder(run_id, request)
+        if folder.begun() is None and folder.was_stop_marked():
+            raise _refused(f"Attempt {request.attempt} was stopped before it began.")
         wanted = Begun(
             attempt=request.attempt,
             claim=request.claim,
