@@ -152,6 +152,26 @@ def test_wrong_usage_is_2(arguments: list[str], mosaic: Mosaic, answers: Answers
     assert err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--node-home", "/scratch/m"], "--placement slurm` or `--placement ray`"),
+        (["--placement", "docker", "--node-home", "/scratch/m"], "for jobs of a cluster"),
+        (["--placement", "ray", "--node-home", "here"], "begins with /"),
+        (["--placement", "ray", "--node-home", "/scratch/m"], "needs --broker-bind"),
+        (["--placement", "slurm", "--ray-address", "http://head:8265"], "--placement ray"),
+    ],
+)
+def test_options_of_a_cluster_that_do_not_fit_are_refused(
+    arguments: list[str], words: str, mosaic: Mosaic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything starts, with the option that is missing."""
+    monkeypatch.setenv("MOSAIC_PLACEMENT", "")  # the option is handed on in it
+    code, _, said = mosaic("up", *arguments)
+    assert code == 2
+    assert words in " ".join(said.split())
+
+
 def test_a_limit_may_be_of_any_size(mosaic: Mosaic, answers: Answers) -> None:
     """A number beyond what Python counts to means all of them."""
     answers[f"{OF_RUN}/events"] = {"events": [], "cursor": "x", "has_more": False}

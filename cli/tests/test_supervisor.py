@@ -318,6 +318,20 @@ def test_a_missing_environment_says_how_to_make_it(layout: Layout) -> None:
         plan_stack(layout, Ports(1, 2))
 
 
+@pytest.mark.parametrize(
+    ("placement", "is_by_name"), [("slurm", True), ("ray", True), ("process", False)]
+)
+def test_jobs_of_a_cluster_reach_the_broker_by_the_name_of_the_machine(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch, placement: str, is_by_name: bool
+) -> None:
+    """Loopback would be the node itself."""
+    monkeypatch.setenv("MOSAIC_PLACEMENT", placement)
+    planned = plan_stack(layout, Ports(1, 4222, "0.0.0.0"))  # noqa: S104 - nothing is started
+    (scheduler,) = [each for each in planned.services if each.name == "scheduler"]
+    by_name = f"tls://{socket.gethostname()}:4222"
+    assert scheduler.env["MOSAIC_BROKER_RUNS_URL"] == (by_name if is_by_name else "")
+
+
 def test_a_home_that_cannot_be_used_is_said_first(layout: Layout) -> None:
     """A file in the way and a full disk are named before anything starts."""
     with pytest.raises(HomeUnusable, match="MiB left"):

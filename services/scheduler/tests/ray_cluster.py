@@ -40,7 +40,9 @@ def ray_cluster(folder: Path, hidden: Sequence[Path] = ()) -> Iterator[str]:
     if not wanted:
         pytest.skip(SKIPPED)
     if hidden and (wanted.startswith("http://") or os.geteuid()):
-        pytest.skip("a node with mounts of its own takes root and a cluster that is made for the test")
+        pytest.skip(
+            "a node with mounts of its own takes root and a cluster that is made for the test"
+        )
     if wanted.startswith("http://"):
         yield wanted
         return

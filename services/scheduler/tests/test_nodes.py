@@ -417,3 +417,13 @@ def test_subjects_of_nodes_name_run_and_verb() -> None:
     assert subjects.node_verb(subjects.node(run_id, "exit")) == (run_id, "exit")
     with pytest.raises(ValueError, match="not a run id"):
         subjects.node_verb("mosaic.v1.node.x.exit")
+
+
+@pytest.mark.broker
+async def test_a_run_that_was_stopped_before_it_began_does_not_begin(nodes: NodeStack) -> None:
+    """An engine that keeps a stop until it has a node starts the job all the same: it is not granted."""
+    await nodes.submit(events=10)
+    nodes.here.mark_stop()
+    runner = await nodes.start(nodes.carry("n1"))
+    assert await _end(runner) == BEGUN_ELSEWHERE
+    assert nodes.here.begun() is None

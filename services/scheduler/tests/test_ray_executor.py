@@ -1,8 +1,14 @@
 """The Ray executor, by the conformance suite on a real cluster; and its table of cases without one."""
 
+import asyncio
+import base64
+import io
 import json
 import signal
+import subprocess
+import tarfile
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +17,7 @@ import nats
 import nats.errors
 import psutil
 import pytest
+from pydantic import SecretStr
 from tests.executor_conformance import ExecutorConformance, synthetic_launch
 from tests.ray_cluster import ray_cluster
 
@@ -20,6 +27,7 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable
 from mosaic_scheduler.executors import proc
+from mosaic_scheduler.executors.carried import carried_script
 from mosaic_scheduler.executors.cluster_jobs import JobNames
 from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, Executor, LaunchSpec
 from mosaic_scheduler.executors.ray import RayExecutor, attempt_status, node_death
@@ -37,6 +45,7 @@ def cluster() -> Iterator[str]:
 
 
 @pytest.mark.broker
+@pytest.mark.nightly
 @pytest.mark.timeout(300)
 class TestRayExecutor(ExecutorConformance):
     """Real jobs, runners and workers; the drain is cut short, for most tests have no recorder."""
@@ -164,18 +173,7 @@ def test_report_first_then_heartbeats_then_ray(
     """Ray's word counts only where the runner left no report, and never ends a run whose node it lost."""
     (tmp_path / "control").mkdir()
     if begun:
-        (tmp_path / launch.LAUNCH_FILE).write_text(
-            launch.Launch(
-                run_id="r",
-                attempt=1,
-                nonce="n",
-                worker_argv=[],
-                shipper_argv=[],
-                broker_url="nats://127.0.0.1:1",
-                grace_s=1,
-                outbox_bytes=2**24,
-            ).model_dump_json()
-        )
+        _write_launch(tmp_path)
         (tmp_path / launch.RUNNER_LOCK).touch()
     if report:
         (tmp_path / launch.EXIT_FILE).write_text(json.dumps(REPORT))
@@ -225,14 +223,153 @@ def test_a_stopped_job_that_still_waits_is_absent(tmp_path: Path) -> None:
     assert attempt_status(folder, _job("PENDING")).phase is AttemptPhase.ABSENT
 
 
+async def _nobody(_: AttemptRef) -> bool:
+    """No shipper hears a stop."""
+    return False
+
+
 async def test_a_cluster_that_does_not_answer_is_unavailable(tmp_path: Path) -> None:
     """Nothing is known then, and the words say what to do."""
-
-    async def nobody(_: AttemptRef) -> bool:
-        return False
-
-    executor = RayExecutor(tmp_path, RayJobs(f"http://127.0.0.1:{free_port()}"), nobody)
+    executor = RayExecutor(tmp_path, RayJobs(f"http://127.0.0.1:{free_port()}"), _nobody)
     with pytest.raises(EngineUnavailable, match="MOSAIC_RAY_ADDRESS"):
         await executor.adopt()
     with pytest.raises(EngineUnavailable):
         await executor.ready()
+
+
+class RecordedRay(RayJobs):
+    """A cluster that takes all and lists nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("http://127.0.0.1:1")
+        self.requests: list[dict[str, Any]] = []
+        self.packages: list[bytes] = []
+
+    def list(self) -> dict[str, RayJob]:
+        """None."""
+        return {}
+
+    def nodes(self) -> dict[str, RayNode]:
+        """None."""
+        return {}
+
+    def upload(self, name: str, package: bytes) -> str:
+        """Keep it."""
+        self.packages.append(package)
+        return f"gcs://{name}"
+
+    def submit(self, request: dict[str, Any]) -> None:
+        """Keep it."""
+        self.requests.append(request)
+
+
+@pytest.mark.parametrize("node_home", ["", "/node-home"])
+async def test_ray_is_told_nothing_secret(tmp_path: Path, node_home: str) -> None:
+    """Its dashboard shows entry points and variables: credentials and nonce travel in a package, secrets not at all."""
+    spec = RunSpec(worker="synthetic", algorithm="synthetic", environment="Synthetic-v0")
+    ref = AttemptRef(RunIdSource().next(), 1)
+    ray = RecordedRay()
+    executor = RayExecutor(tmp_path, ray, _nobody, node_home=node_home)
+    await executor.submit(
+        LaunchSpec(
+            ref=ref,
+            spec=spec,
+            nonce="the-nonce",
+            python="/venv/python",
+            worker_command=["/venv/python", "-m", "worker"],
+            broker_url="tls://stack.example:4222",
+            write_creds=_write_credentials,
+            secrets={"key": SecretStr("the-secret")},
+        )
+    )
+    (request,) = ray.requests
+    for secret in ("the-nonce", "the-credentials", "the-secret"):
+        assert secret not in json.dumps(request)
+    assert executor.bounds.shares_folder is not bool(node_home)
+    environment = request["runtime_env"]["env_vars"]
+    there = Path(node_home or tmp_path) / "runs" / ref.run_id
+    assert environment[launch.ENV_RUN_DIR] == str(there)
+    if not node_home:
+        assert not ray.packages
+        assert "working_dir" not in request["runtime_env"]
+        return
+    with zipfile.ZipFile(io.BytesIO(ray.packages[0])) as package:
+        (entry,) = package.infolist()
+        script = package.read(entry).decode()
+    assert entry.external_attr >> 16 == 0o600
+    assert request["entrypoint"] == f"exec sh ./{entry.filename}"
+    carried = _carried_files(script)
+    assert "the-nonce" in carried[launch.LAUNCH_FILE]
+    assert carried[launch.CREDS_FILE] == "the-credentials"
+    assert set(carried) == {launch.LAUNCH_FILE, launch.CREDS_FILE}
+    assert "the-secret" not in "".join(carried.values())
+
+
+def _write_credentials(path: Path) -> None:
+    path.write_text("the-credentials")
+
+
+def _carried_files(script: str) -> dict[str, str]:
+    """Files in the archive of a job's script, by their names."""
+    text = script.split("MOSAIC_END_OF_FOLDER")[1].partition("\n")[2]
+    with tarfile.open(fileobj=io.BytesIO(base64.b64decode(text)), mode="r:gz") as archive:
+        files = {name: archive.extractfile(name) for name in archive.getnames()}
+        return {name: file.read().decode() for name, file in files.items() if file is not None}
+
+
+async def test_a_script_without_its_python_says_so(tmp_path: Path) -> None:
+    """The image of a node without the workers' environments is the most likely mistake: Ray shows these words."""
+    ref = AttemptRef("r", 1)
+    spec = RunSpec(worker="synthetic", algorithm="synthetic", environment="Synthetic-v0")
+    launch_spec = LaunchSpec(
+        ref=ref,
+        spec=spec,
+        nonce="n",
+        python="/nowhere/python",
+        worker_command=["/nowhere/python", "-m", "worker"],
+        broker_url="tls://stack.example:4222",
+        shares_folder=False,
+        write_creds=None,
+    )
+    here, there = RunFolder(tmp_path / "here", ref), RunFolder(tmp_path / "there", ref)
+    here.prepare(launch_spec)
+    script = tmp_path / "job.sh"
+    script.write_text(carried_script(here, there, launch_spec, removes_itself=True))
+    started = await asyncio.create_subprocess_exec(
+        "sh", str(script), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    _, said = await started.communicate()
+    assert started.returncode == 127
+    assert not script.exists()
+    assert not there.path.exists()
+    job = _job("FAILED", driver_exit_code=127)
+    job.message = f"Job entrypoint command failed with exit code 127, last logs:\n{said.decode()}"
+    status = attempt_status(here, job)
+    assert status.phase is AttemptPhase.REFUSED
+    assert "/nowhere/python is not on this node" in status.detail
+
+
+def test_a_node_without_a_way_to_the_broker_is_named(tmp_path: Path) -> None:
+    """The runner ends with 75 when nobody answers it: the words say which address the nodes must reach."""
+    ref = AttemptRef("r", 1)
+    _write_launch(tmp_path, broker_url="tls://stack.example:4222", shares_folder=False)
+    status = attempt_status(RunFolder(tmp_path, ref), _job("FAILED", driver_exit_code=75))
+    assert status.phase is AttemptPhase.REFUSED
+    assert "tls://stack.example:4222" in status.detail
+    assert "--broker-runs-url" in status.detail
+
+
+def _write_launch(folder: Path, **changes: Any) -> None:
+    fields = {
+        "run_id": "r",
+        "attempt": 1,
+        "nonce": "n",
+        "worker_argv": [],
+        "shipper_argv": [],
+        "broker_url": "nats://127.0.0.1:1",
+        "grace_s": 1,
+        "outbox_bytes": 2**24,
+    }
+    (folder / "control").mkdir(exist_ok=True)
+    text = launch.Launch.model_validate(fields | changes).model_dump_json()
+    (folder / launch.LAUNCH_FILE).write_text(text)

@@ -17,7 +17,7 @@ from tests.executor_conformance import ExecutorConformance, synthetic_launch
 from tests.node_stack import NONCE, SECRET, NodeStack, node_stack
 from tests.ray_cluster import processes, ray_cluster
 from tests.records import make_record
-from tests.stack import SmallRecorder, file_exists, until
+from tests.stack import SmallRecorder, until
 
 from mosaic_contracts import launch
 from mosaic_contracts.launch import ExitPhase
@@ -35,7 +35,7 @@ from mosaic_scheduler.runs.store import RunStore
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.testing import TestBroker
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.broker, pytest.mark.nightly, pytest.mark.timeout(300)]
 
 
 @dataclass
@@ -184,7 +184,7 @@ async def test_a_stop_reaches_a_node_that_shares_nothing(
 
 
 class _LiveAttempts:
-    """Of the scheduler's runs: any that is asked for is there, and lives."""
+    """The runs of a scheduler: any that is asked for is there, and lives."""
 
     async def get(self, run_id: str) -> StoredRun:
         """A run with the nonce of the suite."""

@@ -69,7 +69,7 @@ _RETRY_S = 5.0
 _STOP_MARGIN_S = 5.0
 _MIB = 2**20
 _SCRIPT = "job.sh"
-"""Carried to a node that shares nothing, in a package: an entry point stands in Ray's dashboard."""
+"""Carried to a node that shares nothing, in a package: Ray's dashboard shows entry points."""
 _UNANSWERED = 75
 """What a runner on a node that shares nothing ends with when nobody answers its question for the start."""
 _WAITS = "queued at Ray: it waits for free cores, GPUs or memory, or a node prepares it"
@@ -284,7 +284,7 @@ class RayExecutor:
                 task.cancel()
 
     def _request(self, launch_spec: LaunchSpec) -> dict[str, Any]:
-        """What Ray is told, and shows to everybody who may see its dashboard: nothing of it is secret."""
+        """What Ray gets, and shows to everybody who may see its dashboard: nothing of it is secret."""
         spec, there = launch_spec.spec, self._there(launch_spec.ref)
         runner = python_module(launch_spec.python, RUNNER_MODULE, "--run-dir", str(there.path))
         is_shared = self.bounds.shares_folder
@@ -495,9 +495,7 @@ def _has_ended(folder: RunFolder) -> bool:
 
 def _is_settled(folder: RunFolder) -> bool:
     """Whether a job that has ended has nothing to say any more: it left a report, or was stopped before it began."""
-    return folder.report() is not None or (
-        folder.was_stop_marked() and not folder.has_lock_file()
-    )
+    return folder.report() is not None or (folder.was_stop_marked() and not folder.has_lock_file())
 
 
 def _as_ended(job: RayJob | None) -> RayJob | None:
