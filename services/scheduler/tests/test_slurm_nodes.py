@@ -1,6 +1,7 @@
 """A run as a Slurm job on a node that shares no folder with the scheduler, on a real Slurm over TLS."""
 
 import asyncio
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -103,6 +104,31 @@ async def test_a_job_on_a_node_that_shares_nothing(
         assert not (nodes.here.path / launch.RUNNER_LOCK).exists()
         assert not list((tmp_path / "node-home").iterdir())  # only the node has that folder
         assert await nodes.executor.drain(nodes.ref, 1.0)
+
+
+async def test_a_folder_of_another_user_holds_no_run(
+    executor: SlurmExecutor,
+    cluster: SlurmCluster,
+    tls_broker: TestBroker,
+    tmp_path: Path,
+    venvs: Path,
+) -> None:
+    """Whoever owns a folder above could read the run's secrets: the job ends at once, and says what to do."""
+    daemon = (cluster.folder / f"slurmd-{cluster.nodes[2]}.pid").read_text().strip()
+    seen = Path(f"/proc/{daemon}/root{tmp_path}/node-home")
+    (seen / "runs").mkdir()
+    os.chown(seen / "runs", 65534, 65534)
+    async with node_stack(tls_broker, tmp_path, venvs, executor=executor) as nodes:
+        await nodes.executor.submit(await nodes.insert(events=10))
+
+        async def refused() -> bool:
+            return await _phase(nodes) is AttemptPhase.REFUSED
+
+        await until(refused)
+        status = await nodes.executor.status(nodes.ref)
+        assert "belongs to another user" in status.detail
+        assert "--node-home" in status.detail
+        assert not list((seen / "runs").iterdir())
 
 
 async def test_a_stop_reaches_a_node_that_shares_nothing(

@@ -150,7 +150,7 @@ def up(
             metavar="FOLDER",
             envvar="MOSAIC_NODE_HOME",
             help="Folder for runs on nodes that share none with this machine, with --placement slurm or ray, e.g. "
-            "/tmp/mosaic; default: MOSAIC_HOME is shared.",
+            "/tmp/mosaic-$USER; default: MOSAIC_HOME is shared.",
         ),
     ] = None,
     json: option.Json = False,

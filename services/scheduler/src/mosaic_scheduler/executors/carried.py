@@ -17,10 +17,25 @@ from mosaic_scheduler.errors import LaunchFailed
 from mosaic_scheduler.executors.protocol import LaunchSpec
 from mosaic_scheduler.executors.run_folder import RUNNER_MODULE, RunFolder
 
-_END = "MOSAIC_END_OF_FOLDER"
-_WIDTH = 100
 _NO_PROGRAM = 127
 """What a shell ends with where a program does not exist."""
+EXIT_FOREIGN = 77
+"""Exit code of the script: the folder for runs cannot be made on the node, or is another user's."""
+_EXITS = {
+    75: (
+        "nobody granted it the start in time. Its node must reach the broker: start the stack with `--broker-bind "
+        "0.0.0.0` and, where nodes know this machine by another name, `--broker-runs-url tls://HOST:PORT`"
+    ),
+    76: "its attempt was begun before, or has ended",
+    EXIT_FOREIGN: (
+        "{home} cannot be made there, or belongs to another user. Choose a folder of your own, e.g. `--node-home "
+        "/tmp/mosaic-$USER`"
+    ),
+    126: "{python} cannot be run there",
+    _NO_PROGRAM: "{python} is not there: the workers' environments must be at the same path on all nodes",
+}
+_END = "MOSAIC_END_OF_FOLDER"
+_WIDTH = 100
 
 
 def refuse_xmpp(launch_spec: LaunchSpec) -> None:
@@ -56,6 +71,8 @@ def carried_script(
         f"{launch_spec.python} is not on this node: the workers' environments must be at the same path as on the "
         "stack's machine."
     )
+    runs, home = shlex.quote(str(there.path.parent)), shlex.quote(str(there.path.parent.parent))
+    foreign = shlex.quote(exit_words(EXIT_FOREIGN, str(there.path.parent.parent), launch_spec.python))
     text = base64.b64encode(_packed(folder.path, there, launch_spec)).decode()
     return "\n".join(
         [
@@ -66,6 +83,9 @@ def carried_script(
             *(['rm -f -- "$0"'] if removes_itself else []),
             f"command -v {program} >/dev/null || {{ echo {missing} >&2; exit {_NO_PROGRAM}; }}",
             *(f"export {name}={shlex.quote(value)}" for name, value in there.environment().items()),
+            # Secrets will lie below: nobody else may move these folders.
+            f'own() {{ mkdir -p {runs} && test -O {runs} && {{ test -O {home} || test "$(stat -c %u {home})" = 0; }}; }}',
+            f"own || {{ echo {foreign} >&2; exit {EXIT_FOREIGN}; }}",
             f"mkdir -p {place}/logs",
             f"cd {place}",
             f"base64 -d <<'{_END}' | tar -xzf -",
@@ -75,6 +95,11 @@ def carried_script(
             "",
         ]
     )
+
+
+def exit_words(code: int, node_home: str, python: str) -> str:
+    """Why a job ended before its runner could say so to the scheduler; empty: the code has no meaning of its own."""
+    return _EXITS.get(code, "").format(home=node_home, python=python)
 
 
 def _packed(folder: Path, there: RunFolder, launch_spec: LaunchSpec) -> bytes:

@@ -7,6 +7,7 @@ memory and GPUs. The truth is the runner's exit report in the run's folder; Slur
 import asyncio
 import math
 import os
+import re
 import shlex
 import time
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
-from mosaic_scheduler.executors.carried import carried_script, refuse_xmpp
+from mosaic_scheduler.executors.carried import carried_script, exit_words, refuse_xmpp
 from mosaic_scheduler.executors.cluster_jobs import (
     JOB_KINDS,
     JobNames,
@@ -222,7 +223,24 @@ class SlurmExecutor:
             self._queue.look_soon()  # it has begun, and its node is to be known
         if status.phase in (AttemptPhase.LOST, AttemptPhase.REFUSED):
             self._queue.forget(name)
+        if job is not None and status.phase is AttemptPhase.REFUSED:
+            return replace(status, detail=status.detail + await self._node_words(job, folder))
         return status
+
+    async def _node_words(self, job: SlurmJob, folder: RunFolder) -> str:
+        """What the exit code of a job says, whose output stays on its node; empty: nothing."""
+        launched = folder.read_launch()
+        if launched is None or launched.shares_folder:
+            return ""
+        try:
+            shown = await self._commands.run("scontrol", "show", "job", job.job_id)
+        except (SlurmRefused, EngineUnavailable) as error:
+            get_log().info("slurm.exit_unknown", job=job.job_id, error=str(error))
+            return ""
+        found = re.search(r"\bExitCode=(\d+):", shown)
+        code = int(found[1]) if found else 0
+        words = exit_words(code, self._options.node_home, launched.shipper_argv[0])
+        return f". On its node {words}." if words else ""
 
     async def image(self, ref: AttemptRef) -> str | None:
         """None: its environment lies on the shared file system."""
