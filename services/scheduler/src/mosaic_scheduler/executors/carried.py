@@ -72,7 +72,9 @@ def carried_script(
         "stack's machine."
     )
     runs, home = shlex.quote(str(there.path.parent)), shlex.quote(str(there.path.parent.parent))
-    foreign = shlex.quote(exit_words(EXIT_FOREIGN, str(there.path.parent.parent), launch_spec.python))
+    foreign = shlex.quote(
+        exit_words(EXIT_FOREIGN, str(there.path.parent.parent), launch_spec.python)
+    )
     text = base64.b64encode(_packed(folder.path, there, launch_spec)).decode()
     return "\n".join(
         [
