@@ -10,7 +10,7 @@ from PyQt6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PyQt6.QtGui import QAction, QDragEnterEvent, QDropEvent
 from PyQt6.QtWidgets import QApplication, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
-from tests.real_stack import VENVS, RealStack, absent, real_stack
+from tests.real_stack import VENVS, RealStack, absent, connected_window, real_stack
 
 from mosaic_contracts.file_jobs import COMMAND_LINE_PYTHON
 from mosaic_gui.app.client import DesktopClient
@@ -49,15 +49,11 @@ def client(
     monkeypatch.setenv(COMMAND_LINE_PYTHON, str(VENVS / "cli" / "bin" / "python"))
     for name in ("MOSAIC_HOME", "MOSAIC_ROOT"):
         monkeypatch.setenv(name, stack.environ[name])
-    made = DesktopClient(stack.home)
-    made.window.resize(1280, 800)
-    made.window.show()
-    made.stack.connect_local()
-    qtbot.waitUntil(lambda: made.connection.shows_data, timeout=WAIT_MS)
-    yield made
-    made.window.close()
-    qtbot.waitUntil(lambda: not made.file_job_controller._tool.is_running, timeout=WAIT_MS)
-    made.window.deleteLater()
+    with connected_window(stack.home) as made:
+        qtbot.waitUntil(lambda: made.connection.shows_data, timeout=WAIT_MS)
+        yield made
+        made.window.close()
+        qtbot.waitUntil(lambda: not made.file_job_controller._tool.is_running, timeout=WAIT_MS)
 
 
 @pytest.fixture
@@ -128,7 +124,7 @@ def test_a_run_is_archived_from_its_menu_and_comes_back_by_a_drop(
     """The file is an archive; the result offers its folder; the same file dropped later brings the run back."""
     opened = _opened(client)
     client.window.runs.select_run(run_id)
-    client.window.runs.archive_action.trigger()
+    client.window.runs.commands.archive_action.trigger()
     _choose(client, qtbot, "video")
     target = tmp_path / "one.mosaic.zip"
     _give_file(client, target)
@@ -191,7 +187,7 @@ def test_a_report_of_selected_runs_is_written_and_opened(
     """The page has the run's id and its curves; the result's button opens it."""
     opened = _opened(client)
     client.window.runs.select_run(run_id)
-    client.window.runs.report_action.trigger()
+    client.window.runs.commands.report_action.trigger()
     _choose(client, qtbot)
     target = tmp_path / "report.html"
     _give_file(client, target)
@@ -221,7 +217,7 @@ def test_a_cancelled_archive_leaves_nothing(
 ) -> None:
     """Cancel ends the process, which removes what it has begun."""
     client.window.runs.select_run(run_id)
-    client.window.runs.archive_action.trigger()
+    client.window.runs.commands.archive_action.trigger()
     _choose(client, qtbot)
     _give_file(client, tmp_path / "a.mosaic.zip")
     assert client.file_jobs.is_running

@@ -519,7 +519,7 @@ def test_window_stays_maximised_and_what_was_typed_in_a_popup_too(
     client = make(DARK, "runs")
     window = client.window
     window.showMaximized()
-    window.runs.note_action.trigger()
+    window.runs.commands.note_action.trigger()
     note = window.findChild(QPlainTextEdit, "note.field")
     assert note is not None
     note.setPlainText("half a thought")

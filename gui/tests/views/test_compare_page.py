@@ -46,7 +46,7 @@ def page(client: DesktopClient, qtbot: QtBot) -> ComparePage:
     """The page with the runs that were selected in the list."""
     client.window.runs.table.selectAll()
     qtbot.waitUntil(lambda: len(client.window.runs.selected) == 3)
-    client.window.runs.compare_action.trigger()
+    client.window.runs.commands.compare_action.trigger()
     assert client.window.page == COMPARE
     return client.window.compare
 

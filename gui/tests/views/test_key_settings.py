@@ -89,8 +89,8 @@ def test_pages_that_are_made_later_have_the_chosen_keys(
     client.window.show_page("watch")
     qtbot.keySequence(client.window, "Ctrl+J")
     assert client.window.watch.note.field.hasFocus()
-    assert client.window.runs.note_action.shortcut() == QKeySequence("Ctrl+J")
-    assert client.window.runs.bar_buttons["note"].toolTip().endswith("(Ctrl+J)")
+    assert client.window.runs.commands.note_action.shortcut() == QKeySequence("Ctrl+J")
+    assert client.window.runs.bar.buttons["note"].toolTip().endswith("(Ctrl+J)")
     client.window.show_page(RUNS)
 
 

@@ -261,11 +261,11 @@ def test_a_tag_goes_by_its_cross(qtbot: QtBot, listed: Listed) -> None:
     left = table.pinned_header.left_of(Column.TAGS)
     chips = [table.chip_at(QPoint(left + x, cell.y())) for x in range(0, 160, 4)]
     chip = next(one for one in chips if one is not None and one.tag == "ablation")
-    gone = QSignalSpy(page.tag_removal_wanted)
+    gone = QSignalSpy(page.commands.tag_removal_wanted)
     qtbot.mouseClick(viewport(page), LEFT, pos=chip.cross.center())
     assert gone[0] == [[run_id(2)], "ablation"]
     page.table.selectAll()
-    page.tag_action.trigger()
+    page.commands.tag_action.trigger()
     popup = page.findChild(TagPopup)
     assert popup is not None
     remove = popup.findChild(QWidget, "tags.remove.paper")
@@ -280,7 +280,7 @@ def test_a_run_is_renamed_in_its_row(qtbot: QtBot, listed: Listed) -> None:
     page = listed.page
     page.select_run(run_id(1))
     wanted = QSignalSpy(page.rename_wanted)
-    page.rename_action.trigger()
+    page.commands.rename_action.trigger()
     field = page.table.findChild(QLineEdit, "runs.name")
     assert field is not None
     field.clear()
@@ -288,7 +288,7 @@ def test_a_run_is_renamed_in_its_row(qtbot: QtBot, listed: Listed) -> None:
     qtbot.keyClick(field, KEYS.Key_Return)
     assert wanted[0] == [run_id(1), "my best"]
     QApplication.sendPostedEvents(None, 52)
-    page.rename_action.trigger()
+    page.commands.rename_action.trigger()
     again = page.table.findChildren(QLineEdit, "runs.name")[-1]
     qtbot.keyClicks(again, "no")
     qtbot.keyClick(again, KEYS.Key_Escape)
@@ -303,18 +303,22 @@ def test_a_group_is_stopped_retried_and_deleted_as_one(qtbot: QtBot, listed: Lis
     page = listed.page
     listed.take(of_group(10, 0, RunState.FAILED), of_group(11, 1, RunState.RUNNING))
     page.table.selectRow(0)
-    assert page.retry_action.text() == "Retry what failed"
+    assert page.commands.retry_action.text() == "Retry what failed"
     spies = [
         QSignalSpy(one)
-        for one in (page.groups_stop_wanted, page.groups_retry_wanted, page.groups_delete_wanted)
+        for one in (
+            page.commands.groups_stop_wanted,
+            page.commands.groups_retry_wanted,
+            page.commands.groups_delete_wanted,
+        )
     ]
-    lone = QSignalSpy(page.stop_wanted)
-    page.stop_action.trigger()
-    page.retry_action.trigger()
-    page.delete_action.trigger()
+    lone = QSignalSpy(page.commands.stop_wanted)
+    page.commands.stop_action.trigger()
+    page.commands.retry_action.trigger()
+    page.commands.delete_action.trigger()
     assert (spies[0][0], spies[1][0], len(spies[2]), len(lone)) == ([[GROUP]], [[GROUP]], 0, 0)
     listed.take(of_group(11, 1).model_copy(update={"revision": 3}))
-    page.delete_action.trigger()
+    page.commands.delete_action.trigger()
     assert spies[2][0] == [[GROUP]]
 
 
@@ -336,10 +340,10 @@ def test_a_group_opens_by_its_arrow_and_by_keys(qtbot: QtBot, listed: Listed) ->
 def test_the_menu_offers_what_can_be_done(listed: Listed) -> None:
     """No grey lines: on a run what fits it, below the runs what concerns the list."""
     page = listed.page
-    names = [one.objectName() for one in page.menu_actions(False) if one is not None]
+    names = [one.objectName() for one in page.commands.menu_actions(False) if one is not None]
     assert names[0] == "columns"
     page.select_run(run_id(3))
-    found = page.menu_actions(True)
+    found = page.commands.menu_actions(True)
     names = [one.objectName() for one in found if one is not None]
     assert {"retry", "rename", "copy_id", "copy_command", "copy_link", "pin"} <= set(names)
     assert "stop" not in names
@@ -353,15 +357,15 @@ def test_the_menu_offers_what_can_be_done(listed: Listed) -> None:
 
 def test_a_run_is_copied_as_the_command_that_starts_it(listed: Listed) -> None:
     """With its parameters and seed, and nothing that holds anyway."""
-    page, said = listed.page, QSignalSpy(listed.page.said)
+    page, said = listed.page, QSignalSpy(listed.page.commands.said)
     clipboard = QGuiApplication.clipboard()
     assert clipboard is not None
     page.select_run(run_id(1))
-    page.copy_command_action.trigger()
+    page.commands.copy_command_action.trigger()
     command = "./mosaic run cleanrl ppo CartPole-v1 --seed 2 -p learning_rate=0.0001"
     assert clipboard.text() == command
-    page.copy_id_action.trigger()
+    page.commands.copy_id_action.trigger()
     assert clipboard.text() == run_id(1)
-    page.copy_link_action.trigger()
+    page.commands.copy_link_action.trigger()
     assert clipboard.text() == f"./mosaic gui --run {run_id(1)}"
     assert len(said) == 3

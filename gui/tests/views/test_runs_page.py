@@ -102,7 +102,10 @@ def test_many_runs_are_stopped_deleted_and_compared(qtbot: QtBot, shown: Shown) 
     """Each act takes those of the selected runs that it can be done to."""
     shown.take(RunState.RUNNING, RunState.FAILED, RunState.QUEUED)
     page = shown.page
-    spies = [QSignalSpy(s) for s in (page.stop_wanted, page.delete_wanted, page.open_wanted)]
+    spies = [
+        QSignalSpy(s)
+        for s in (page.commands.stop_wanted, page.commands.delete_wanted, page.commands.open_wanted)
+    ]
     shown.select(0, 1, 2)
     assert shown.button("runs.open").text() == "Compare"
     for name in ("stop", "delete", "open"):
@@ -127,7 +130,7 @@ def test_tags_are_given_without_a_dialog(qtbot: QtBot, shown: Shown) -> None:
     """A small field takes the words and goes by itself."""
     shown.take(RunState.FAILED)
     shown.select(0)
-    wanted = QSignalSpy(shown.page.tags_wanted)
+    wanted = QSignalSpy(shown.page.commands.tags_wanted)
     qtbot.mouseClick(shown.button("runs.tag"), LEFT)
     popup = next(w for w in QApplication.topLevelWidgets() if isinstance(w, TagPopup))
     popup.field.setText("a, b,")
@@ -152,7 +155,10 @@ def test_everything_has_a_key(qtbot: QtBot, shown: Shown) -> None:
     shown.page.select_run(run_id(1))
     shown.page.activateWindow()
     shown.page.table.setFocus()
-    opened, stopped = QSignalSpy(shown.page.open_wanted), QSignalSpy(shown.page.stop_wanted)
+    opened, stopped = (
+        QSignalSpy(shown.page.commands.open_wanted),
+        QSignalSpy(shown.page.commands.stop_wanted),
+    )
     qtbot.keyClick(shown.page.table, Qt.Key.Key_Return)
     qtbot.keyClick(shown.page.table, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
     assert len(opened) == len(stopped) == 1
@@ -186,7 +192,7 @@ def test_a_note_is_read_and_written(qtbot: QtBot, shown: Shown) -> None:
     index = shown.page.table.model().index(0, Column.RUN)  # type: ignore[union-attr]
     assert index.data(Role.SUBTITLE).endswith("—  too hot")
     shown.select(0)
-    wanted = QSignalSpy(shown.page.note_wanted)
+    wanted = QSignalSpy(shown.page.commands.note_wanted)
     qtbot.mouseClick(shown.button("runs.note"), LEFT)
     popup = shown.page.findChild(NotePopup)
     assert popup is not None

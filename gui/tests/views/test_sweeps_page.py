@@ -220,11 +220,11 @@ def test_runs_of_trials_are_behind_their_sweep(qtbot: QtBot, client: DesktopClie
     shown = client.table.index(row, Column.PROGRESS).data()
     assert shown == "12 of 40 trials"
     qtbot.keySequence(runs.table, "Ctrl+Shift+T")
-    assert (client.table.rowCount(), runs.back_from_trials.isVisible()) == (4, True)
+    assert (client.table.rowCount(), runs.bar.back_from_trials.isVisible()) == (4, True)
     runs.table.clearSelection()
-    assert runs._selection.text() == "Trials of PPO search 90"
+    assert runs.bar.selection.text() == "Trials of PPO search 90"
     runs.search.setText("nothing")
-    runs.show_all.click()
+    runs.unmatched.show_all.click()
     assert client.table.rowCount() == 3
 
 

@@ -133,7 +133,7 @@ def test_keys_of_the_list_do_nothing_to_runs_that_are_not_seen(qtbot: QtBot, use
     """While the trash is shown, Del deletes no run that is selected in the list behind it."""
     runs = used.window.runs
     runs.select_run(run_id(6))
-    wanted = QSignalSpy(runs.delete_wanted)
+    wanted = QSignalSpy(runs.commands.delete_wanted)
     runs.show_trash(True)
     used.answer(qtbot, deleted(1))
     for keys in ("Del", "Ctrl+.", "Ctrl+D", "Ctrl+T"):

@@ -290,24 +290,8 @@ class Wiring(QObject):
         )
         runs.undo_wanted.connect(parts.run_actions.undo)
         runs.undo_wanted.connect(notices.clear)
-        runs.open_wanted.connect(self.navigator.open_runs)
-        runs.replay_wanted.connect(self.navigator.replay_run)
-        runs.compare_wanted.connect(self._on_compare_wanted)
         runs.tensorboard_wanted.connect(parts.dashboards.open)
-        runs.stop_wanted.connect(parts.run_actions.stop)
-        runs.delete_wanted.connect(parts.run_actions.delete)
-        runs.tags_wanted.connect(parts.run_actions.add_tags)
-        runs.note_wanted.connect(parts.run_actions.note)
-        runs.tag_removal_wanted.connect(parts.run_actions.remove_tag)
         runs.rename_wanted.connect(parts.run_actions.rename)
-        runs.retry_wanted.connect(parts.run_actions.retry)
-        runs.pin_wanted.connect(parts.run_actions.pin_all)
-        runs.groups_stop_wanted.connect(parts.run_actions.stop_groups)
-        runs.groups_retry_wanted.connect(parts.run_actions.retry_groups)
-        runs.groups_delete_wanted.connect(parts.run_actions.delete_groups)
-        runs.differences_wanted.connect(self.navigator.show_differences)
-        runs.folder_wanted.connect(self._open_run_folder)
-        runs.said.connect(parts.say)
         runs.metrics_wanted.connect(parts.run_figures.read_names)
         parts.run_figures.names_read.connect(runs.view_menu.take_metrics)
         parts.run_figures.unclear.connect(runs.search.refuse_metric)
@@ -315,11 +299,31 @@ class Wiring(QObject):
         if parts.preferences.settings.grouped and not arranged.columns:
             arranged = arranged.model_copy(update={"grouped_by": ENVIRONMENT_AND_ALGORITHM})
         runs.arrange(arranged)
-        runs.copy_wanted.connect(self.navigator.edit_copy)
         runs.train_wanted.connect(lambda: self.window.show_page(TRAIN))
         parts.run_list.read_changed.connect(runs.set_read)
         for changed in (parts.watch.compared_changed, parts.watch.charts_changed):
             changed.connect(lambda: parts.table.show_curve_colours(parts.watch.colours))
+        self._connect_run_commands()
+
+    def _connect_run_commands(self) -> None:
+        parts, commands = self._parts, self.window.runs.commands
+        commands.open_wanted.connect(self.navigator.open_runs)
+        commands.replay_wanted.connect(self.navigator.replay_run)
+        commands.compare_wanted.connect(self._on_compare_wanted)
+        commands.stop_wanted.connect(parts.run_actions.stop)
+        commands.delete_wanted.connect(parts.run_actions.delete)
+        commands.tags_wanted.connect(parts.run_actions.add_tags)
+        commands.note_wanted.connect(parts.run_actions.note)
+        commands.tag_removal_wanted.connect(parts.run_actions.remove_tag)
+        commands.retry_wanted.connect(parts.run_actions.retry)
+        commands.pin_wanted.connect(parts.run_actions.pin_all)
+        commands.groups_stop_wanted.connect(parts.run_actions.stop_groups)
+        commands.groups_retry_wanted.connect(parts.run_actions.retry_groups)
+        commands.groups_delete_wanted.connect(parts.run_actions.delete_groups)
+        commands.differences_wanted.connect(self.navigator.show_differences)
+        commands.folder_wanted.connect(self._open_run_folder)
+        commands.said.connect(parts.say)
+        commands.copy_wanted.connect(self.navigator.edit_copy)
 
     def _connect_files(self) -> None:
         parts, window, files = self._parts, self.window, self.files
@@ -330,8 +334,8 @@ class Wiring(QObject):
         window.dropped.connect(self._on_dropped)
         files.job_wanted.connect(parts.file_job_controller.start)
         files.said.connect(parts.say)
-        window.runs.archive_wanted.connect(self._on_archive_wanted)
-        window.runs.report_wanted.connect(self._on_report_wanted)
+        window.runs.commands.archive_wanted.connect(self._on_archive_wanted)
+        window.runs.commands.report_wanted.connect(self._on_report_wanted)
         parts.file_job_controller.runs_wanted.connect(self._on_imported_wanted)
 
     def _runs_in_hand(self) -> list[RunView]:
