@@ -12,8 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PyQt6.QtCore import Qt
+from PyQt6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
 
 from mosaic_contracts.stack import STACK_FILE, StackFile
+from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.net.location import StackLocation, local_stack
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -152,3 +156,29 @@ def real_stack(home: Path, *workers: str) -> Iterator[RealStack]:
     finally:
         stack.mosaic("down", "--stop-runs")
         shutil.rmtree(home)
+
+
+@contextmanager
+def connected_window(home: Path) -> Iterator[DesktopClient]:
+    """The window of a person on the stack's machine, which has begun to connect, and gone behind the block.
+
+    Args:
+        home: data root of the stack.
+    """
+    client = DesktopClient(home)
+    client.window.resize(1280, 800)
+    client.window.show()
+    client.stack.connect_local()
+    try:
+        yield client
+    finally:
+        client.window.close()
+        client.window.deleteLater()
+
+
+def click_button(qtbot: QtBot, client: DesktopClient, name: str, timeout_ms: int) -> None:
+    """Press a button when it can be pressed."""
+    found = client.window.findChild(QPushButton, name)
+    assert found is not None, name
+    qtbot.waitUntil(lambda: found.isVisible() and found.isEnabled(), timeout=timeout_ms)
+    qtbot.mouseClick(found, Qt.MouseButton.LeftButton)

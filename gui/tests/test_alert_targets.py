@@ -11,7 +11,7 @@ import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
-from tests.real_stack import RealStack, absent, real_stack, starts_stacks
+from tests.real_stack import RealStack, absent, connected_window, real_stack, starts_stacks
 
 from mosaic_contracts.alert_words import TARGETS_DIR
 from mosaic_gui.app.client import DesktopClient
@@ -89,16 +89,11 @@ def stack(
 @pytest.fixture
 def client(qtbot: QtBot, stack: RealStack) -> Iterator[DesktopClient]:
     """The window, connected, on the page of alerts."""
-    made = DesktopClient(stack.home)
-    made.window.resize(1280, 800)
-    made.window.show()
-    made.stack.connect_local()
-    qtbot.waitUntil(lambda: made.connection.is_live, timeout=WAIT_MS)
-    made.window.show_page(ALERTS)
-    qtbot.waitUntil(lambda: made.alerts.is_read, timeout=WAIT_MS)
-    yield made
-    made.window.close()
-    made.window.deleteLater()
+    with connected_window(stack.home) as made:
+        qtbot.waitUntil(lambda: made.connection.is_live, timeout=WAIT_MS)
+        made.window.show_page(ALERTS)
+        qtbot.waitUntil(lambda: made.alerts.is_read, timeout=WAIT_MS)
+        yield made
 
 
 def press(qtbot: QtBot, popup: TargetsPopup, name: str) -> None:

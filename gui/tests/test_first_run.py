@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 from PyQt6.QtCore import Qt
-from PyQt6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
-from tests.real_stack import absent, real_stack
+from tests.real_stack import absent, click_button, connected_window, real_stack
 
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
@@ -37,21 +36,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def client(home: Path) -> Iterator[DesktopClient]:
     """The client as a person starts it on the stack's machine."""
-    made = DesktopClient(home)
-    made.window.resize(1280, 800)
-    made.window.show()
-    made.stack.connect_local()
-    yield made
-    made.window.close()
-    made.window.deleteLater()
+    with connected_window(home) as made:
+        yield made
 
 
 def click(qtbot: QtBot, client: DesktopClient, name: str) -> None:
     """Press a button when it can be pressed."""
-    found = client.window.findChild(QPushButton, name)
-    assert found is not None, name
-    qtbot.waitUntil(lambda: found.isVisible() and found.isEnabled(), timeout=WAIT_MS)
-    qtbot.mouseClick(found, LEFT)
+    click_button(qtbot, client, name, WAIT_MS)
 
 
 def fetch_checkpoint(qtbot: QtBot, client: DesktopClient, folder: Path) -> None:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 from PyQt6.QtCore import Qt
-from PyQt6.QtWidgets import QLineEdit, QPushButton
+from PyQt6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
-from tests.real_stack import RealStack, absent, real_stack
+from tests.real_stack import RealStack, absent, click_button, connected_window, real_stack
 
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.views.main_window import WATCH
@@ -31,21 +31,13 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealStack]:
 @pytest.fixture
 def client(stack: RealStack) -> Iterator[DesktopClient]:
     """The window on the stack's machine."""
-    made = DesktopClient(stack.home)
-    made.window.resize(1280, 800)
-    made.window.show()
-    made.stack.connect_local()
-    yield made
-    made.window.close()
-    made.window.deleteLater()
+    with connected_window(stack.home) as made:
+        yield made
 
 
 def click(qtbot: QtBot, client: DesktopClient, name: str) -> None:
     """Press a button when it can be pressed."""
-    found = client.window.findChild(QPushButton, name)
-    assert found is not None, name
-    qtbot.waitUntil(lambda: found.isVisible() and found.isEnabled(), timeout=WAIT_MS)
-    qtbot.mouseClick(found, LEFT)
+    click_button(qtbot, client, name, WAIT_MS)
 
 
 def test_a_group_is_launched_and_compared(

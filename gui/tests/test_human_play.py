@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from PyQt6.QtCore import Qt
-from PyQt6.QtWidgets import QApplication, QPushButton
+from PyQt6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
-from tests.real_stack import RealStack, absent, real_stack
+from tests.real_stack import RealStack, absent, click_button, real_stack
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
@@ -98,10 +98,7 @@ class Person:
 
     def click(self, name: str) -> None:
         """Press a button when it can be pressed."""
-        found = self.client.window.findChild(QPushButton, name)
-        assert found is not None, name
-        self.until(lambda: found.isVisible() and found.isEnabled())
-        self.qtbot.mouseClick(found, LEFT)
+        click_button(self.qtbot, self.client, name, WAIT_MS)
 
     def stop(self) -> str:
         """Stop the play, and wait for its end; its run."""

@@ -7,7 +7,7 @@ import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
-from tests.real_stack import RealStack, absent, real_stack, starts_stacks
+from tests.real_stack import RealStack, absent, connected_window, real_stack, starts_stacks
 
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.views.main_window import CONNECTION, RUNS
@@ -41,13 +41,8 @@ def stack(one_stack: RealStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture
 def client(stack: RealStack) -> Iterator[DesktopClient]:
     """The window, connected."""
-    made = DesktopClient(stack.home)
-    made.window.resize(1280, 800)
-    made.window.show()
-    made.stack.connect_local()
-    yield made
-    made.window.close()
-    made.window.deleteLater()
+    with connected_window(stack.home) as made:
+        yield made
 
 
 def button(client: DesktopClient, name: str) -> QPushButton:
@@ -96,16 +91,10 @@ def test_the_window_of_a_stopped_stack_says_so_from_its_start(
 ) -> None:
     """The badge and the page agree; the button starts it."""
     stack.mosaic("down")
-    client = DesktopClient(stack.home)
-    client.window.show()
-    client.stack.connect_local()
-    badge = client.window.notices.badge
-    try:
+    with connected_window(stack.home) as client:
+        badge = client.window.notices.badge
         qtbot.waitUntil(lambda: badge.text() == "Stack not running", timeout=WAIT_MS)
         assert client.window.start._title.text() == "The stack of this machine is not running"
         assert button(client, "connection.start").isVisible()
         qtbot.mouseClick(button(client, "connection.start"), LEFT)
         qtbot.waitUntil(lambda: badge.text() == "Live", timeout=WAIT_MS)
-    finally:
-        client.window.close()
-        client.window.deleteLater()

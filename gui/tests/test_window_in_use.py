@@ -12,7 +12,7 @@ from PyQt6.QtCore import QRect, Qt
 from PyQt6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from tests.client_process import ClientProcess, Report
-from tests.real_stack import RealStack, absent, real_stack
+from tests.real_stack import RealStack, absent, connected_window, real_stack
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
@@ -43,14 +43,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealStack]:
 @pytest.fixture
 def client(qtbot: QtBot, stack: RealStack) -> Iterator[DesktopClient]:
     """The window, connected."""
-    made = DesktopClient(stack.home)
-    made.window.resize(1280, 800)
-    made.window.show()
-    made.stack.connect_local()
-    qtbot.waitUntil(lambda: made.run_list.is_read, timeout=WAIT_MS)
-    yield made
-    made.window.close()
-    made.window.deleteLater()
+    with connected_window(stack.home) as made:
+        qtbot.waitUntil(lambda: made.run_list.is_read, timeout=WAIT_MS)
+        yield made
 
 
 def wait_state(qtbot: QtBot, client: DesktopClient, run_id: str, state: RunState) -> None:
