@@ -1,40 +1,33 @@
 """The worker keeps the contract; its agents are separate in events and curves, and its episodes are rebuilt."""
 
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from worker import AgentsWorker
 
-from mosaic_gymkit.testing import rebuild_episode
-from mosaic_workerkit.testing.recorded import of_type, record_run
+from mosaic_gymkit.testing import WorkerRuns, contract_findings
+from mosaic_workerkit.testing.recorded import of_type
 
 WORKER = AgentsWorker()
-SPEC = {
-    "worker": WORKER.id,
-    "algorithm": WORKER.algorithms[0].id,
-    "environment": "SimpleAdversary-v3",
-    "seed": 1,
-    "steps": 100,
-}
-
-
-def train(folder: Path, **more: Any) -> list[dict[str, Any]]:
-    return record_run(folder, WORKER.train, SPEC | more)
+RUNS = WorkerRuns(
+    WORKER,
+    {
+        "algorithm": WORKER.algorithms[0].id,
+        "environment": "SimpleAdversary-v3",
+        "seed": 1,
+        "steps": 100,
+    },
+)
 
 
 def test_it_keeps_the_contract() -> None:
     """What `./mosaic worker-check` checks."""
-    command = [sys.executable, "-m", "mosaic_workerkit.check_worker", Path(__file__).parents[1]]
-    done = subprocess.run([*command, "--steps", "200"], check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    assert contract_findings(Path(__file__).parents[1], "--steps", "200") == ""
 
 
 def test_agents_are_told_apart(tmp_path: Path) -> None:
     """Actions, rewards, returns and curves are by agent; the returns add up to that of the episode."""
-    events = train(tmp_path / "run", record="full")
+    events = RUNS.train(tmp_path / "run", record="full")
     (config,) = of_type(events, "config")
     agents = config["data"]["agents"]
     assert agents == ["adversary_0", "agent_0", "agent_1"]
@@ -52,16 +45,15 @@ def test_agents_are_told_apart(tmp_path: Path) -> None:
 
 def test_an_episode_is_rebuilt(tmp_path: Path) -> None:
     """Every step of a recorded episode comes out the same, also of one that was reset without a seed."""
-    trained = train(tmp_path / "trained", record="full")
-    result = rebuild_episode(tmp_path / "replayed", WORKER.replay, trained, SPEC, episode=2)
+    trained = RUNS.train(tmp_path / "trained", record="full")
+    result = RUNS.rebuild(tmp_path / "replayed", trained, episode=2)
     assert result["equal"] == result["steps"] > 0
 
 
 def test_what_was_learned_can_be_played_and_trained_on(tmp_path: Path) -> None:
     """An evaluation of the checkpoint reports its episodes; a training begins with it."""
-    saved = of_type(train(tmp_path / "trained"), "checkpoint")[-1]["path"]
-    given = {"checkpoint": str(tmp_path / "trained" / saved)}
-    spec = SPEC | {"kind": "evaluate", "episodes": 2, "steps": None, "parameters": given}
-    (result,) = of_type(record_run(tmp_path / "played", WORKER.play, spec), "evaluation.result")
-    assert len(result["data"]["returns"]) == 2
-    assert of_type(train(tmp_path / "more", parameters=given), "checkpoint")
+    checkpoint = RUNS.train_checkpoint(tmp_path / "trained")
+    assert len(RUNS.evaluate(tmp_path / "played", checkpoint, episodes=2)["returns"]) == 2
+    assert of_type(
+        RUNS.train(tmp_path / "more", parameters={"checkpoint": checkpoint}), "checkpoint"
+    )

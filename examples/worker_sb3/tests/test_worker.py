@@ -1,77 +1,64 @@
 """The worker keeps the contract; its runs are what their seeds decide, can be played, and can be rebuilt."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
-import pytest
 from worker import Sb3Worker
 
-from mosaic_gymkit.testing import rebuild_episode
-from mosaic_workerkit.testing.recorded import of_type, record_run
+from mosaic_gymkit.testing import WorkerRuns, contract_findings
+from mosaic_workerkit.testing.recorded import of_type
 
 os.environ["OMP_NUM_THREADS"] = (
     "1"  # PyTorch is imported later: small networks are slower with more
 )
-WORKER = Sb3Worker()
 SMALL = {"n_steps": 32, "batch_size": 32, "n_epochs": 1, "num_envs": 2, "normalize": True}
-SPEC = {
-    "worker": WORKER.id,
-    "algorithm": "ppo",
-    "environment": "CartPole-v1",
-    "seed": 1,
-    "steps": 64,
-    "parameters": SMALL,
-}
-
-
-def train(folder: Path, **more: Any) -> list[dict[str, Any]]:
-    return record_run(folder, WORKER.train, SPEC | more)
-
-
-def returns(events: list[dict[str, Any]]) -> list[float]:
-    return [event["episode_return"] for event in of_type(events, "episode")]
+RUNS = WorkerRuns(
+    Sb3Worker(),
+    {
+        "algorithm": "ppo",
+        "environment": "CartPole-v1",
+        "seed": 1,
+        "steps": 64,
+        "parameters": SMALL,
+    },
+)
 
 
 def test_it_keeps_the_contract() -> None:
     """What `./mosaic worker-check` checks."""
-    command = [sys.executable, "-m", "mosaic_workerkit.check_worker", Path(__file__).parents[1]]
-    words = ["--algorithm", "ppo", "--only", "train", "--steps", "64"]
-    done = subprocess.run([*command, *words], check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    words = ("--algorithm", "ppo", "--only", "train", "--steps", "64")
+    assert contract_findings(Path(__file__).parents[1], *words) == ""
 
 
-@pytest.mark.parametrize("record", ["episodes", "full"])
-def test_a_seed_decides_everything(tmp_path: Path, record: str) -> None:
+def test_a_seed_decides_everything(tmp_path: Path) -> None:
     """The same seed gives the same returns, whatever is recorded."""
-    assert returns(train(tmp_path / "first", record=record)) == returns(train(tmp_path / "again"))
-    assert returns(train(tmp_path / "other", seed=2)) != returns(train(tmp_path / "third"))
+    first = RUNS.returns(tmp_path / "first")
+    assert RUNS.returns(tmp_path / "full", record="full") == first
+    assert RUNS.returns(tmp_path / "other", seed=2) != first
 
 
 def test_what_was_learned_can_be_played_and_trained_on(tmp_path: Path) -> None:
     """An evaluation of the checkpoint acts in as many episodes as it is asked to; a training begins with it."""
-    first = train(tmp_path / "trained")
+    first = RUNS.train(tmp_path / "trained")
     (saved,) = [event["path"] for event in of_type(first, "checkpoint")]
-    given = {"checkpoint": str(tmp_path / "trained" / saved)}
-    spec = SPEC | {"kind": "evaluate", "episodes": 3, "steps": None, "parameters": given}
-    (result,) = of_type(record_run(tmp_path / "played", WORKER.play, spec), "evaluation.result")
-    assert len(result["data"]["returns"]) == 3
-    assert result["data"]["normalized"]
-    assert of_type(train(tmp_path / "more", parameters=SMALL | given), "checkpoint")
+    checkpoint = str(tmp_path / "trained" / saved)
+    result = RUNS.evaluate(tmp_path / "played", checkpoint, episodes=3)
+    assert len(result["returns"]) == 3
+    assert result["normalized"]
+    more = RUNS.train(tmp_path / "more", parameters=SMALL | {"checkpoint": checkpoint})
+    assert of_type(more, "checkpoint")
 
 
 def test_an_algorithm_that_keeps_transitions(tmp_path: Path) -> None:
     """DQN trains, logs curves and saves, too."""
     parameters = {"buffer_size": 1000, "learning_starts": 20}
-    events = train(tmp_path / "run", algorithm="dqn", steps=300, parameters=parameters)
+    events = RUNS.train(tmp_path / "run", algorithm="dqn", steps=300, parameters=parameters)
     assert any(event["name"].startswith("train/") for event in of_type(events, "metric"))
     assert of_type(events, "checkpoint")
 
 
 def test_an_episode_is_rebuilt(tmp_path: Path) -> None:
     """Every step of a recorded episode comes out the same in a fresh environment."""
-    trained = train(tmp_path / "trained", record="full")
-    result = rebuild_episode(tmp_path / "replayed", WORKER.replay, trained, SPEC, episode=0)
+    trained = RUNS.train(tmp_path / "trained", record="full")
+    result = RUNS.rebuild(tmp_path / "replayed", trained, episode=0)
     assert result["equal"] == result["steps"] > 0

@@ -1,14 +1,118 @@
-"""Writes what a replay is made from, out of the events of a run, as the scheduler does. For tests and benchmarks."""
+"""Runs of a worker in the process of a test: trained, evaluated, and rebuilt from their records as by a stack."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from mosaic_contracts.builtin_values import event_to_builtin
 from mosaic_contracts.replays import REPLAY_FILE, REPLAY_RESULT, ResetWay
-from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.entry import Player, Replayer, TrainContext, Worker
 from mosaic_workerkit.testing.recorded import RUN_ID, of_type, record_run
+
+
+class TestedWorker(Worker, Player, Replayer, Protocol):
+    """Interface of a worker that trains, plays and rebuilds."""
+
+    id: str
+
+
+class WorkerRuns:
+    """Runs of one worker, each with the same spec unless a call says otherwise.
+
+    Example:
+        ```python
+        RUNS = WorkerRuns(MyWorker(), {"algorithm": "mine", "environment": "CartPole-v1", "seed": 1, "steps": 300})
+
+
+        def test_an_episode_is_rebuilt(tmp_path: Path) -> None:
+            trained = RUNS.train(tmp_path / "trained", record="full")
+            result = RUNS.rebuild(tmp_path / "replayed", trained, episode=0)
+            assert result["equal"] == result["steps"] > 0
+        ```
+    """
+
+    def __init__(self, worker: TestedWorker, spec: Mapping[str, Any]) -> None:
+        """Keep the worker and the fields of its runs' specs.
+
+        Args:
+            worker: the worker.
+            spec: fields of a run's spec (`mosaic_contracts.spec.RunSpec`), without the worker.
+        """
+        self.worker = worker
+        self.spec = {"worker": worker.id, **spec}
+
+    def train(self, folder: Path, **more: Any) -> list[dict[str, Any]]:
+        """Train.
+
+        Args:
+            folder: folder of the run, made if it is missing.
+            **more: further fields of the spec, or other values of its fields.
+
+        Returns:
+            The events that were recorded, in order.
+        """
+        return record_run(folder, self.worker.train, self.spec | more)
+
+    def returns(self, folder: Path, **more: Any) -> list[float]:
+        """Train, as `train` does, and return the return of each episode."""
+        ended = of_type(self.train(folder, **more), "episode")
+        return [event["episode_return"] for event in ended]
+
+    def train_checkpoint(self, folder: Path, **more: Any) -> str:
+        """Train, as `train` does, and return the path of the newest checkpoint."""
+        saved = of_type(self.train(folder, **more), "checkpoint")
+        return str(folder / saved[-1]["path"])
+
+    def evaluate(self, folder: Path, checkpoint: str, episodes: int) -> dict[str, Any]:
+        """Let a checkpoint act in seeded episodes.
+
+        Args:
+            folder: folder of the evaluation, made if it is missing.
+            checkpoint: path of the checkpoint.
+            episodes: number of episodes.
+
+        Returns:
+            The result (`mosaic_contracts.evaluation.EvaluationResult`).
+        """
+        given = {"checkpoint": checkpoint}
+        spec = self.spec | {"kind": "evaluate", "episodes": episodes, "steps": None}
+        played = record_run(folder, self.worker.play, spec | {"parameters": given})
+        (result,) = of_type(played, "evaluation.result")
+        data: dict[str, Any] = result["data"]
+        return data
+
+    def rebuild(
+        self, folder: Path, trained: Sequence[Mapping[str, Any]], episode: int
+    ) -> dict[str, Any]:
+        """Rebuild an episode in a fresh environment, and compare each step with its record.
+
+        Args:
+            folder: folder of the replay, made if it is missing.
+            trained: all events of the recorded run, with steps.
+            episode: number of the episode.
+
+        Returns:
+            The result, as of `rebuild_episode`.
+        """
+        return rebuild_episode(folder, self.worker.replay, trained, self.spec, episode)
+
+
+def contract_findings(folder: Path, *words: str) -> str:
+    """Run `./mosaic worker-check` in a process of its own.
+
+    Args:
+        folder: folder of the worker.
+        *words: options of `worker-check`.
+
+    Returns:
+        What it printed if the worker does not keep the contract; empty if it does.
+    """
+    command = [sys.executable, "-m", "mosaic_workerkit.check_worker", str(folder), *words]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    return done.stdout + done.stderr if done.returncode else ""
 
 
 def rebuild_episode(
