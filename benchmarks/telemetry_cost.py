@@ -194,7 +194,7 @@ def measure_blocks(algorithm: str, steps: int, block: int, names: list[str]) -> 
     blocks: dict[str, list[float]] = told["blocks"]
     cycles = min(map(len, blocks.values()))
     bare = blocks["bare"][:cycles]
-    # what a block stands for: its own time and its share of the optimization
+    # what a block represents: its own time and its share of the optimization
     whole = trimmed_mean(bare)
     if told["optimization_s"]:
         whole += trimmed_mean(told["optimization_s"]) * block / ROLLOUT_STEPS

@@ -345,7 +345,7 @@ def test_on_a_terminal_only_colours_are_sent(hostile: Answers) -> None:
 
 
 def test_a_line_break_in_a_name_makes_no_line(hostile: Answers, mosaic: Mosaic) -> None:
-    """A name in several lines stands in one, so that it cannot look like a row or a message of ours."""
+    """A name in several lines is written in one, so that it cannot look like a row or a message of ours."""
     spec = RUN["spec"] | {"name": "mine\n01KAAAAAAA  ppo X  succeeded"}
     hostile["/api/v1/runs"] = {"runs": [RUN | {"name": spec["name"], "spec": spec}]}
     hostile["/api/v1/groups"] = {"groups": [GROUP | {"name": spec["name"]}]}

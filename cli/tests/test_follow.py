@@ -195,5 +195,5 @@ def test_the_result_object_has_what_scripts_ask_for() -> None:
     ],
 )
 def test_a_run_took_what_the_stack_says(changes: dict[str, Any], text: str) -> None:
-    """TOOK is the stack's `elapsed_s`; wall times stand in for older records, never with a negative result."""
+    """TOOK is the stack's `elapsed_s`; wall times replace it for older records, never with a negative result."""
     assert run_duration(view(**{"started_at": "2026-01-01T01:00:00Z", **changes})) == text

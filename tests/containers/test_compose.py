@@ -66,7 +66,7 @@ def test_stop_is_graceful(compose: ComposeStack) -> None:
 
 
 def test_what_a_run_uses_is_told_from_inside(compose: ComposeStack) -> None:
-    """CPU and memory of a run in its container stand in the machine's looks, though no pid of it is seen from there."""
+    """CPU and memory of a run in its container are in the machine's samples, though no pid of it is seen from there."""
     run_id = compose.submit(steps=10**8, parameters={"rate": 5_000}).run_id
     compose.wait_events(run_id, 5_000)
     use = compose.wait_use(run_id)

@@ -1,4 +1,4 @@
-"""No package registry's address and no path of the machine that wrote it stands in a file of this repository."""
+"""No file of this repository has the address of a package registry, or a path of the machine that wrote it."""
 
 import re
 import tempfile

@@ -92,7 +92,7 @@ def test_the_processor_time_of_a_test_includes_its_processes(folder: Path) -> No
 
 
 def test_the_cases_that_a_mark_lists_run_by_day(folder: Path) -> None:
-    """Of a test with parameters the listed cases run; a listed name that no case has is refused."""
+    """The listed cases of a test with parameters run; a listed name that no case has is refused."""
     mark = '@pytest.mark.nightly(by_day=["a"])'
     cases = '@pytest.mark.parametrize("letter", ["a", "b", "c"])\ndef test_letter(letter): pass\n'
     (folder / "test_a.py").write_text(f"import pytest\n\n{mark}\n{cases}")

@@ -107,7 +107,7 @@ def test_a_name_that_is_no_language_is_refused(
     "path", sorted(words.TRANSLATIONS.glob("*.po")), ids=lambda path: path.stem
 )
 def test_translations_that_come_with_the_client_are_sound(path: Path) -> None:
-    """Each can be filled in, and what is compiled is what stands in it."""
+    """Each can be filled in, and what is compiled is what it contains."""
     with path.open("rb") as file:
         known = read_po(file, locale=path.stem)
     assert list(words.faults(known)) == []

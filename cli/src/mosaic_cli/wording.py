@@ -137,7 +137,7 @@ def named(run: "AnyRun") -> str:
 
 
 def one_line(text: str) -> str:
-    """Text that stands in a line with others: a line break in a name must not look like a line of ours."""
+    """Text for a line that it shares with others: a line break in a name must not look like a line of ours."""
     return " ".join(text.split())
 
 

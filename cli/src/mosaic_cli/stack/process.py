@@ -83,7 +83,7 @@ def ask_to_end(processes: list[Process], within_s: float) -> list[Process]:
 
 
 def utf8_text(path: str) -> str:
-    """Return a path as it stands in our files, which are UTF-8 in every locale."""
+    """Return a path as it is written in our files, which are UTF-8 in every locale."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 

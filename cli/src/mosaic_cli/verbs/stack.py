@@ -263,7 +263,7 @@ def down(
 
 
 def _down_elsewhere(json: bool, *, stop_runs: bool) -> None:
-    """Of a stack that a person named only the runs can be ended from here."""
+    """Refuse to end more than the runs of a stack that a person named."""
     url = elsewhere_url()
     goes_on = (
         f"The stack at {url} (MOSAIC_URL) goes on: take it down where it was started, in containers with "
