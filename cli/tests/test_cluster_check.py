@@ -43,9 +43,9 @@ def test_no_slurm_is_no_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     """Only a stack that is to use one needs its programs."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("MOSAIC_PLACEMENT", raising=False)
-    assert slurm_findings() == []
+    assert slurm_findings(is_broker_open=False) == []
     monkeypatch.setenv("MOSAIC_PLACEMENT", "slurm")
-    (found,) = slurm_findings()
+    (found,) = slurm_findings(is_broker_open=False)
     assert found.level == "blocking"
     assert "login node" in found.message
 
@@ -57,5 +57,32 @@ def test_a_controller_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, tmp_
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     monkeypatch.setenv("MOSAIC_PLACEMENT", "slurm")
-    (found,) = slurm_findings()
+    (found,) = slurm_findings(is_broker_open=False)
     assert (found.level, "Unable to contact" in found.message) == ("blocking", True)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "is_open", "is_warned"),
+    [
+        (["127.0.0.1", "192.0.2.1"], False, True),  # an address for documentation
+        (["127.0.0.1", "192.0.2.1"], True, False),
+        (["127.0.0.1"], False, False),
+    ],
+)
+def test_a_broker_that_nodes_do_not_reach(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    nodes: list[str],
+    is_open: bool,
+    is_warned: bool,
+) -> None:
+    """The warning names a node and the option; one machine that is its own cluster is well."""
+    for name, printed in {"scontrol": GOOD, "sinfo": "\n".join(nodes)}.items():
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\ncat <<'END'\n{printed}\nEND\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("MOSAIC_PLACEMENT", "slurm")
+    said = [found.message for found in slurm_findings(is_broker_open=is_open)]
+    assert ["--broker-bind" in words for words in said] == [False, *([True] if is_warned else [])]
+    assert all("192.0.2.1" in words for words in said[1:])

@@ -4,7 +4,13 @@ import os
 import shutil
 import subprocess
 
-from mosaic_contracts.slurm_settings import CONFIG_COMMAND, SlurmSettings, parse_settings
+from mosaic_base.own_machine import first_elsewhere
+from mosaic_contracts.slurm_settings import (
+    CONFIG_COMMAND,
+    NODES_COMMAND,
+    SlurmSettings,
+    parse_settings,
+)
 from mosaic_contracts.worker import Finding
 
 SHORT_KILL_WAIT_S = 30
@@ -15,8 +21,11 @@ _ANSWER_S = 30.0
 _WHERE = "slurm"
 
 
-def slurm_findings() -> list[Finding]:
-    """Findings of the cluster; none where there is no Slurm, and the stack is not to use one."""
+def slurm_findings(*, is_broker_open: bool) -> list[Finding]:
+    """Findings of the cluster; none where there is no Slurm, and the stack is not to use one.
+
+    `is_broker_open`: whether the broker listens on more than loopback.
+    """
     is_wanted = os.environ.get("MOSAIC_PLACEMENT") == "slurm"
     if shutil.which(CONFIG_COMMAND[0]) is None:
         words = (
@@ -32,10 +41,31 @@ def slurm_findings() -> list[Finding]:
         said = f"no answer in {_ANSWER_S:g} s"
     else:
         if done.returncode == 0:
-            return settings_findings(parse_settings(done.stdout))
+            found = settings_findings(parse_settings(done.stdout))
+            return found if is_broker_open or not is_wanted else found + broker_findings()
         said = " ".join(done.stderr.split())
     words = f"its controller does not answer ({said}). Live runs go on; none starts."
     return [_finding("blocking" if is_wanted else "warning", words)]
+
+
+def broker_findings() -> list[Finding]:
+    """What a broker on loopback means for a cluster: nothing, if all of its nodes are this machine."""
+    try:
+        done = subprocess.run(
+            NODES_COMMAND, capture_output=True, text=True, timeout=_ANSWER_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return [_finding("warning", f"its nodes are not known ({error}).")]
+    node = first_elsewhere(dict.fromkeys(done.stdout.split()))
+    if not node:
+        return []
+    return [
+        _finding(
+            "warning",
+            f"the broker listens on this machine alone, and nodes such as {node} do not reach it. Start the stack with "
+            "--broker-bind 0.0.0.0.",
+        )
+    ]
 
 
 def settings_findings(settings: SlurmSettings) -> list[Finding]:

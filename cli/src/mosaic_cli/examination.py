@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mosaic_base import broker_tls
 from mosaic_cli.cluster_check import slurm_findings
 from mosaic_cli.errors import HomeUnusable
 from mosaic_cli.stack import xmpp_wish as xmpp
@@ -25,6 +26,7 @@ from mosaic_cli.wording import size
 from mosaic_cli.xmpp_elsewhere import ask_for_login
 from mosaic_client.errors import ClientError
 from mosaic_client.location import owner_hint
+from mosaic_contracts.gateway_address import is_loopback
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.stack_files import TELEMETRY_DB
 from mosaic_contracts.worker import Finding
@@ -271,8 +273,14 @@ def _xmpp(layout: Layout) -> list[Finding]:
     return [_ok("xmpp", words) if entries[0].state == "up" else _warning("xmpp", words)]
 
 
-def _slurm(_: Layout) -> list[Finding]:
-    return slurm_findings()
+def _slurm(layout: Layout) -> list[Finding]:
+    running = running_stack(layout.home, layout.lock_file)
+    if running is not None:
+        is_open = running.broker_url.startswith(broker_tls.SCHEME)
+    else:
+        bind = os.environ.get("MOSAIC_BROKER_BIND", "")
+        is_open = bool(bind) and not is_loopback(f"tls://{bind}")
+    return slurm_findings(is_broker_open=is_open)
 
 
 def _old_ports(layout: Layout) -> list[Finding]:

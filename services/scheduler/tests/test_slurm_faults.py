@@ -12,7 +12,7 @@ import pytest
 from tests.records import make_record
 
 from mosaic_contracts.launch import RUNNER_LOCK, ExitReport
-from mosaic_contracts.slurm_settings import CONFIG_COMMAND
+from mosaic_contracts.slurm_settings import CONFIG_COMMAND, NODES_COMMAND
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
 from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, LaunchSpec
@@ -40,11 +40,14 @@ class FakeSlurm(SlurmCommands):
             "scancel": lambda: "",
         }
         self.asked: list[tuple[str, ...]] = []
+        self.addresses = "127.0.0.1\n"
+        """What `sinfo` says of the nodes' addresses."""
 
     async def run(self, *argv: str, errors_too: bool = False) -> str:
         """What the test says."""
         self.asked.append(argv)
-        return self.answers[argv[0]]()
+        printed = self.answers[argv[0]]()
+        return self.addresses if argv == NODES_COMMAND else printed
 
     def refuse(self, command: str, said: str) -> None:
         """From now on Slurm refuses this command."""
@@ -82,7 +85,8 @@ async def test_a_refused_question_for_the_nodes(command: str) -> None:
     with pytest.raises(EngineUnavailable, match=r"does not say what it has: .*Invalid user id"):
         await site.largest_node()
     slurm.answers = FakeSlurm().answers
-    assert await site.largest_node() == SlurmNode(4, 4000, 0, 60)
+    slurm.addresses = "127.0.0.1\n192.0.2.1\n"  # an address for documentation
+    assert await site.largest_node() == SlurmNode(4, 4000, 0, 60, "192.0.2.1")
 
 
 @pytest.fixture

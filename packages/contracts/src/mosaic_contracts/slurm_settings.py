@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 CONFIG_COMMAND = ("scontrol", "show", "config")
 """The command that prints them."""
+NODES_COMMAND = ("sinfo", "-h", "-N", "-o", "%o")
+"""The command that prints the address of each node, one a line."""
 _SETTING = re.compile(r"^(\w+)\s*=\s*(.*)$", re.MULTILINE)
 
 

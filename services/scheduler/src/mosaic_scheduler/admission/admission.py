@@ -213,7 +213,12 @@ class Admission:
         if spec is not None:
             checks, report, launch, need = await self._look(spec)
         disk = await self._source.disk()
-        checks += [check_disk(disk, spec, need), *check_services(await self._source.recorder())]
+        said = {check.id for check in checks}
+        services = check_services(await self._source.recorder())
+        checks += [
+            check_disk(disk, spec, need),
+            *(each for each in services if each.id not in said),
+        ]
         if spec is not None and report is not None:
             checks.append(check_consent(spec, report))
         return PreflightReport(

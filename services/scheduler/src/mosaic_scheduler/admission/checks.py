@@ -5,6 +5,7 @@ from collections.abc import Callable
 from mosaic_scheduler.admission.check import Check
 from mosaic_scheduler.admission.context import Context
 from mosaic_scheduler.admission.fields import check_fields
+from mosaic_scheduler.admission.nodes import check_nodes
 from mosaic_scheduler.admission.provisions import (
     check_inputs,
     check_packages,
@@ -29,6 +30,7 @@ RUN_CHECKS: tuple[Callable[[Context], list[Check]], ...] = (
     check_secrets,
     check_tracking,
     check_xmpp,
+    check_nodes,
     check_inputs,
     check_cores,
     check_packages,

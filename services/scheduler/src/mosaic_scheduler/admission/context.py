@@ -118,6 +118,8 @@ class Context:
     """The recorded episode at which the run begins."""
     storage_profiles: Sequence[str] = ()
     """Names of the storage profiles."""
+    runs_url: str = ""
+    """The broker as runs reach it."""
     reach: ReachLook | None = None
     """The server of its tracker; None: it sends nothing while it runs."""
     sweep: "SweepLook" = field(default_factory=lambda: SweepLook())
@@ -231,6 +233,7 @@ class ContextSource:
             branch=branch,
             sweep=await self._look_at_sweep(spec),
             storage_profiles=list(self._profiles.content().profiles),
+            runs_url=self._settings.runs_url,
             reach=await self._trackers.look(spec, description),
         )
 

@@ -25,6 +25,7 @@ from mosaic_scheduler.admission.check import (
     wrong,
 )
 from mosaic_scheduler.admission.context import Context
+from mosaic_scheduler.admission.nodes import check_agents
 from mosaic_scheduler.admission.tracker_look import ReachLook
 from mosaic_scheduler.runs.resumption import start_parameter
 
@@ -123,7 +124,8 @@ def _tracking_parameters(spec: RunSpec, description: WorkerDescription) -> dict[
 
 def check_xmpp(context: Context) -> list[Check]:
     """Whether the agents of the run could log in; nothing is said of a run that needs no service."""
-    refusals, look = check_services(context.spec, context.description), context.xmpp
+    look = context.xmpp
+    refusals = [*check_services(context.spec, context.description), *check_agents(context)]
     if refusals or not look.agents:
         return refusals
     if look.fault is not None:

@@ -62,6 +62,8 @@ class Inventory:
     """With an engine that queues: GPUs of the node that has most."""
     queue_limit: int = 0
     """How many attempts may wait in the engine's own queue at once."""
+    elsewhere: str = ""
+    """Name of a machine that is not this one, on which a run may be started; empty: none is known."""
 
 
 @dataclass(frozen=True)

@@ -142,6 +142,7 @@ class SlurmExecutor:
             gpus=node.gpus,
             gpu_problem="" if node.gpus else "no node of the partition has a GPU",
             queue_limit=may_wait,
+            elsewhere=node.elsewhere,
         )
 
     async def ready(self) -> None:

@@ -1,10 +1,17 @@
 """What the cluster has and how its site has set it up: nodes, limits, and settings that matter to a run."""
 
+import asyncio
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from mosaic_contracts.slurm_settings import CONFIG_COMMAND, SlurmSettings, parse_settings
+from mosaic_base.own_machine import first_elsewhere
+from mosaic_contracts.slurm_settings import (
+    CONFIG_COMMAND,
+    NODES_COMMAND,
+    SlurmSettings,
+    parse_settings,
+)
 from mosaic_scheduler.errors import EngineUnavailable
 from mosaic_scheduler.executors.slurm_commands import SlurmCommands, SlurmRefused
 
@@ -21,6 +28,8 @@ class SlurmNode:
     gpus: int = 0
     minutes: float | None = 0.0
     """The longest time limit of a job; None: there is none."""
+    elsewhere: str = ""
+    """A node that is not this machine; empty: none."""
 
 
 def parse_nodes(text: str) -> SlurmNode:
@@ -90,7 +99,10 @@ class SlurmSite:
     async def _ask_for_nodes(self) -> SlurmNode:
         await self.settings()
         where = [f"--partition={self._partition}"] if self._partition else []
-        return parse_nodes(await self._ask("sinfo", "-h", "-e", "-o", "%c|%m|%l|%G", *where))
+        node = parse_nodes(await self._ask("sinfo", "-h", "-e", "-o", "%c|%m|%l|%G", *where))
+        addresses = (await self._ask(*NODES_COMMAND, *where)).split()
+        elsewhere = await asyncio.to_thread(first_elsewhere, dict.fromkeys(addresses))
+        return replace(node, elsewhere=elsewhere)
 
     async def settings(self) -> SlurmSettings:
         """The site's settings. Raises EngineUnavailable."""
