@@ -35,7 +35,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
 def test_bounds_and_choices(shown: io.StringIO, schema: dict[str, Any], words: str) -> None:
     """The table of parameters says what is accepted."""
     parameters = {"properties": {"rate": {**schema, "default": None}}}
-    workers._print_algorithm(Algorithm(id="a", title="A", parameters=parameters))  # noqa: SLF001
+    workers._print_algorithm(Algorithm(id="a", title="A", parameters=parameters))
     assert f"  {words}" in shown.getvalue()
 
 
@@ -46,5 +46,5 @@ def test_a_reason_is_shown_once(shown: io.StringIO) -> None:
             id="a", title="A", parameters={}, unavailable="No package.", documentation=documentation
         )
         shown.truncate(0)
-        workers._print_algorithm(algorithm)  # noqa: SLF001
+        workers._print_algorithm(algorithm)
         assert shown.getvalue().count("No package.") == 1

@@ -113,7 +113,7 @@ async def test_a_folder_of_another_user_holds_no_run(
     tmp_path: Path,
     venvs: Path,
 ) -> None:
-    """Whoever owns a folder above could read the run's secrets: the job ends at once, and says what to do."""
+    """The owner of a folder above could read the run's secrets: the job ends at once, and says what to do."""
     daemon = (cluster.folder / f"slurmd-{cluster.nodes[2]}.pid").read_text().strip()
     seen = Path(f"/proc/{daemon}/root{tmp_path}/node-home")
     (seen / "runs").mkdir()

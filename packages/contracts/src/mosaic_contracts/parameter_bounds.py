@@ -1,4 +1,4 @@
-"""Bounds of a parameter in JSON Schema: in words, and whether a value and the parameter's own default are within them."""
+"""Bounds of a parameter in JSON Schema: in words, and whether a value and the default are within them."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping

@@ -408,7 +408,7 @@ def refusal_text(url: str, name: str, said: str) -> str:
     """That the broker refuses a service's credentials, in words."""
     return (
         f"The broker at {url} refuses the credentials of the {name} ({said}). Start the stack again "
-        "(`./mosaic down`, `./mosaic up -d`): that writes them anew, and runs go on meanwhile."
+        "(`./mosaic down`, `./mosaic up -d`): that writes new ones, and runs go on meanwhile."
     )
 
 

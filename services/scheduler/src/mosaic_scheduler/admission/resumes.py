@@ -103,8 +103,8 @@ class RunResumes:
                 "training with what it has learned"
             )
         return (
-            f"{words}: MOSAIC does not know how it loads one. Its newest file is {folder / checkpoints[-1].path}: start "
-            "it again with its own argument for such a file, where it has one"
+            f"{words}: MOSAIC does not know how it loads one. Its newest file is {folder / checkpoints[-1].path}: "
+            "start it again with its own argument for such a file, where it has one"
         )
 
 

@@ -195,7 +195,7 @@ class Forecast:
 
 
 class EngineQueue(Protocol):
-    """The queue of a cluster, where attempts wait that were passed on to it. Each method may raise EngineUnavailable."""
+    """The queue of a cluster, where attempts wait that were passed to it. Each method may raise EngineUnavailable."""
 
     async def hold(self, ref: AttemptRef, is_held: bool) -> None:
         """Hold an attempt that waits there, or release it.
