@@ -86,8 +86,8 @@ def carried_script(
             f"command -v {program} >/dev/null || {{ echo {missing} >&2; exit {_NO_PROGRAM}; }}",
             *(f"export {name}={shlex.quote(value)}" for name, value in there.environment().items()),
             # Secrets will lie below: nobody else may move these folders.
-            f"own() {{ mkdir -p {runs} && test -O {runs} && "
-            f'{{ test -O {home} || test "$(stat -c %u {home})" = 0; }}; }}',
+            f'is_safe() {{ test -O {home} || test "$(stat -c %u {home})" = 0; }}',
+            f"own() {{ mkdir -p {runs} && test -O {runs} && is_safe; }}",
             f"own || {{ echo {foreign} >&2; exit {EXIT_FOREIGN}; }}",
             f"mkdir -p {place}/logs",
             f"cd {place}",
