@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import shutil
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -36,6 +37,15 @@ _OUTBOX_BYTES = 16 * 2**20
 _GRACE_S = 10.0
 _NAME_LENGTH = 180
 _WANDB = "wandb"
+
+
+class _Upload(NamedTuple):
+    """What is sent, where to, and by which worker."""
+
+    source: SyncSource
+    found: Sendable
+    worker: str
+    description: WorkerDescription
 
 
 class RunSyncs:
@@ -76,19 +86,18 @@ class RunSyncs:
         record = await self._store.require(order.run_id)
         _require_ended(record)
         if order.dry_run:
-            source, _, _ = await self._source(record, request)
-            return await self._plan(record, request, source)
+            return await self._plan(record, await self._upload(record, request))
         # Two requests at once start one sync.
         async with self._lock:
             living = await self._living(record.run_id)
             if living is not None:
                 return self._views.view(living)
-            source, worker, description = await self._source(record, request)
-            plan = await self._plan(record, request, source)
+            upload = await self._upload(record, request)
+            plan = await self._plan(record, upload)
             if request.consent != plan.digest:
                 raise _consent_required(plan, request.consent)
-            spec = _spec(worker, record, source, plan)
-            return await self._admission.queue_derived(spec, description, None)
+            spec = _spec(upload.worker, record, upload.source, plan)
+            return await self._admission.queue_derived(spec, upload.description, None)
 
     async def _living(self, run_id: str) -> RunRecord | None:
         for run in await self._store.unfinished():
@@ -97,10 +106,7 @@ class RunSyncs:
                 return run.record
         return None
 
-    async def _source(
-        self, record: RunRecord, request: SyncRequest
-    ) -> tuple[SyncSource, str, WorkerDescription]:
-        """What is sent where to, and by which worker."""
+    async def _upload(self, record: RunRecord, request: SyncRequest) -> _Upload:
         if self._executor.bounds.internet is Internet.NONE:
             raise _impossible(
                 "No network of this stack leads out",
@@ -131,7 +137,7 @@ class RunSyncs:
             http_proxy=request.http_proxy,
             https_proxy=request.https_proxy,
         )
-        return source, worker, described[worker]
+        return _Upload(source, found, worker, described[worker])
 
     def _require_space(self, size: int) -> None:
         """A sync has a copy of what it sends, which is deleted with it."""
@@ -151,8 +157,8 @@ class RunSyncs:
             if entry.ready and entry.description is not None
         }
 
-    async def _plan(self, record: RunRecord, request: SyncRequest, source: SyncSource) -> SyncPlan:
-        found = await asyncio.to_thread(find_sendable, self._runs / record.run_id, request)
+    async def _plan(self, record: RunRecord, upload: _Upload) -> SyncPlan:
+        source, found = upload.source, upload.found
         await asyncio.to_thread(self._require_space, found.bytes)
         proxies = self._trackers.proxies.overridden(source.http_proxy, source.https_proxy)
         look = await self._trackers.look_at(source.address, proxies, has_key=True)
