@@ -4,6 +4,8 @@ import hashlib
 import os
 from pathlib import Path
 
+import pytest
+
 from mosaic_base.file_tree import FoundFile, find_file, hash_file, list_files
 
 ODD = [b"new\nline", b"\x1b[31mred", b"\xff\xfe.bin", b"tab\t", b" blank ", "é🙂".encode(), b"-rf"]
@@ -68,6 +70,22 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
         "./link",
     )
     assert [path for path in refused if find_file(root, path) is not None] == []
+
+
+def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    """A run that puts a link in the place of its folder has none of the files behind it; a link above is followed."""
+    outside, above = tmp_path / "outside", tmp_path / "above"
+    outside.mkdir()
+    (outside / "file").write_bytes(b"x")
+    above.symlink_to(tmp_path)
+    (file,) = list_files(above / "outside").files
+    root = tmp_path / "root"
+    root.symlink_to(outside)
+    with pytest.raises(OSError, match="root"):
+        list_files(root)
+    assert find_file(root, "file") is None
+    assert hash_file(root, file, never) is None
+    assert hash_file(above / "outside", file, never) == hashlib.sha256(b"x").hexdigest()
 
 
 def test_a_file_that_changes_or_vanishes_has_no_digest(tmp_path: Path) -> None:

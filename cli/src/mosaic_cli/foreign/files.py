@@ -1,4 +1,4 @@
-"""Files of a run of another program. No link is followed."""
+"""Files of a run of another program. No link below its folder is followed."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def files_below(folder: Path, target: str, kind: str) -> list[ForeignFile]:
     Raises:
         OSError: the folder cannot be read.
     """
-    found = list_files(folder).files
+    found = list_files(folder.resolve()).files
     return [
         ForeignFile(f"{target}/{file.path}", folder / file.path, kind)
         for file in found

@@ -1,6 +1,7 @@
 """Lists and hashes what lies below a folder that other programs write. No link is followed.
 
-Every folder is opened from the one above it, so that a link that is put there meanwhile leads nowhere.
+Every folder is opened from the one above it, so that a link that is put there meanwhile leads nowhere. The folder
+itself may be no link either: the files behind one belong to somebody else. Links above it are followed.
 """
 
 import hashlib
@@ -65,9 +66,9 @@ def list_files(
         max_files: maximum number of files in the list.
 
     Raises:
-        OSError: the folder itself is not there or may not be read.
+        OSError: the folder itself is not there, is a link, or may not be read.
     """
-    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fd = os.open(root, _FOLDER)
     look = _Look(max_files)
     try:
         look.into(fd, b"", {os.fsencode(name) for name in leave_out}, MAX_DEPTH)
@@ -91,7 +92,7 @@ def find_file(root: Path, path: str) -> "FoundFile | None":
     try:
         name = path.encode()
         above, _, last = name.rpartition(b"/")
-        fd = open_folder(root, above)
+        fd = _open_real(root, above)
         try:
             found = os.stat(last, dir_fd=fd, follow_symlinks=False)
         finally:
@@ -199,18 +200,23 @@ def _is_same(now: os.stat_result, found: FoundFile) -> bool:
 
 def _open_below(root: Path, name: bytes) -> int:
     above, _, last = name.rpartition(b"/")
-    fd = open_folder(root, above)
+    fd = _open_real(root, above)
     try:
         return os.open(last, _REGULAR, dir_fd=fd)
     finally:
         os.close(fd)
 
 
+def _open_real(root: Path, name: bytes) -> int:
+    """Open a folder below another one as `open_folder` does; `root` may be no link either."""
+    return _open_parts(os.open(root, _FOLDER), name)
+
+
 def open_folder(root: Path, name: bytes) -> int:
-    """Open a folder below another one, each from the one above it, so that no link is followed.
+    """Open a folder below another one, each from the one above it, so that no link below `root` is followed.
 
     Args:
-        root: the folder that it is below.
+        root: the folder that it is below; it may be a link.
         name: relative path as the disk has it; empty: `root` itself.
 
     Returns:
@@ -219,7 +225,10 @@ def open_folder(root: Path, name: bytes) -> int:
     Raises:
         OSError: it is not there, is no folder, or may not be opened.
     """
-    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    return _open_parts(os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), name)
+
+
+def _open_parts(fd: int, name: bytes) -> int:
     for part in name.split(b"/") if name else ():
         above = fd
         try:
