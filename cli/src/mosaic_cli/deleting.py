@@ -13,10 +13,10 @@ _ASK_AGAIN_S = 0.2
 _KINDS_NAMED = 4
 
 
-def archived_text(report: light.DeletionFields) -> str:
+def hidden_text(report: light.DeletionFields) -> str:
     """What `rm` did with a run."""
     return (
-        f"{report.run_id} is archived. In a day it is deleted, which frees {bytes_text(report)}; until then "
+        f"{report.run_id} is deleted. In a day this frees {bytes_text(report)}; until then "
         f"`./mosaic restore {report.run_id}` brings it back."
     )
 

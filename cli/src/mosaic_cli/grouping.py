@@ -69,8 +69,8 @@ def find_group(stack: StackConnection, text: str) -> light.GroupFields:
     return names[_only(text, found)]
 
 
-def find_archived(stack: StackConnection, text: str) -> light.RunFields | light.GroupFields:
-    """The archived run that a text means or, where there is none, the group with archived runs.
+def find_deleted(stack: StackConnection, text: str) -> light.RunFields | light.GroupFields:
+    """The deleted run that a text means or, where there is none, the group with deleted runs.
 
     Raises:
         RunNotFound: there is neither.
@@ -81,7 +81,7 @@ def find_archived(stack: StackConnection, text: str) -> light.RunFields | light.
     not_found: RunNotFound | None = None
     if not is_group_id(text):
         try:
-            return find_run(stack, text, Among.PUT_AWAY)
+            return find_run(stack, text, Among.DELETED)
         except RunNotFound as error:
             not_found = error
     places = [run.group for run in reading.each_run(stack, deleted=True)]
@@ -89,7 +89,7 @@ def find_archived(stack: StackConnection, text: str) -> light.RunFields | light.
     if found:
         return reading.group(stack, _only(text, found))
     raise not_found or RunNotFound(
-        f"No archived run is of a group {text!r}. `./mosaic ps --deleted` lists archived runs."
+        f"No deleted run is of a group {text!r}. `./mosaic ps --deleted` lists deleted runs."
     )
 
 
@@ -137,7 +137,7 @@ def find_with_members(stack: StackConnection, text: str) -> tuple[str, list[ligh
     """The name and all runs of what a text means: of a group its runs, of a sweep its run and those of its trials.
 
     Raises:
-        RunNotFound: there is no such run or group, or it has no runs that are not archived.
+        RunNotFound: there is no such run or group, or it has no runs that are not deleted.
         ValueRefused: several begin so.
     """
     found = find_run_or_group(stack, text)
@@ -151,7 +151,7 @@ def find_with_members(stack: StackConnection, text: str) -> tuple[str, list[ligh
     runs = list(members)
     if not runs:
         raise RunNotFound(
-            f"All runs of {one_line(found.name)} are archived. `./mosaic restore {found.group_id}` brings them back."
+            f"All runs of {one_line(found.name)} are deleted. `./mosaic restore {found.group_id}` brings them back."
         )
     return found.name, runs
 

@@ -29,7 +29,7 @@ class Among(Enum):
     """Which runs a beginning, a name and `last` are looked for among; a whole id is found in any case."""
 
     LISTED = auto()
-    PUT_AWAY = auto()
+    DELETED = auto()
 
 
 def no_runs_text() -> str:
@@ -50,7 +50,7 @@ def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> 
     if text.lower() == LAST:
         newest = next(_candidates(stack, among, page=1, trials=False), None)
         if newest is None:
-            raise RunNotFound("No run is archived." if among is Among.PUT_AWAY else no_runs_text())
+            raise RunNotFound("No run is deleted." if among is Among.DELETED else no_runs_text())
         return newest
     prefix = text.upper()
     if re.fullmatch(RUN_ID_PATTERN, prefix):
@@ -61,7 +61,7 @@ def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> 
     younger = takewhile(lambda run: run.run_id >= prefix, _candidates(stack, among))
     found = [run for run in younger if run.run_id.startswith(prefix)]
     if not found and among is Among.LISTED:
-        return find_run(stack, text, Among.PUT_AWAY)  # named so exactly, it is meant
+        return find_run(stack, text, Among.DELETED)  # named so exactly, it is meant
     if not found:
         raise RunNotFound(f"No run's id begins with {prefix}. `./mosaic ps` lists them.")
     if len(found) > 1:
@@ -76,7 +76,7 @@ def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> 
 def _candidates(
     stack: StackConnection, among: Among, page: int = reading.PAGE, trials: bool | None = None
 ) -> Iterator[light.RunFields]:
-    deleted = True if among is Among.PUT_AWAY else None
+    deleted = True if among is Among.DELETED else None
     return reading.each_run(stack, page=page, deleted=deleted, trials=trials)
 
 

@@ -263,7 +263,7 @@ WORDS: dict[str, Words] = {
         arguments=("run", "any"),
     ),
     "rm": Words(
-        "Archive ended runs or groups: hide them, and delete them after a day. `restore` brings one back until then.",
+        "Delete ended runs or groups. For a day they are only hidden, and `restore` brings one back.",
         options=kinds(
             "--now --yes -y --force --json --url=any --token-file=any --ca-file=any --help -h "
         ),

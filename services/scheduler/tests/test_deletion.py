@@ -138,7 +138,7 @@ async def test_a_run_that_others_need_stays(stack: Stack) -> None:
         await stack.ask("delete", DeleteRequest(run_id=child.run_id))
     await stack.ask("patch", PatchRequest(run_id=child.run_id, patch={"pinned_files": []}))
     await stack.ask("delete", DeleteRequest(run_id=child.run_id))
-    await stack.ask("delete", DeleteRequest(run_id=parent.run_id))  # an archived run needs nothing
+    await stack.ask("delete", DeleteRequest(run_id=parent.run_id))  # a deleted run needs nothing
     await stack.ask("restore", RunRequest(run_id=child.run_id))
     forced = DeleteRequest(run_id=parent.run_id, now=True, force=True)
     await stack.ask("delete", forced)

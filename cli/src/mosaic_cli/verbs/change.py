@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from mosaic_cli import option
-from mosaic_cli.deleting import archived_text, bytes_text, deleted_text
+from mosaic_cli.deleting import bytes_text, deleted_text, hidden_text
 from mosaic_cli.errors import ValueRefused
-from mosaic_cli.grouping import find_archived, find_run_or_group
+from mosaic_cli.grouping import find_deleted, find_run_or_group
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import find_run
 from mosaic_cli.target import open_stack
@@ -30,7 +30,7 @@ def rm(
     ] = False,
     json: option.Json = False,
 ) -> None:
-    """Archive ended runs or groups: hide them, and delete them after a day. `restore` brings one back until then."""
+    """Delete ended runs or groups. For a day they are only hidden, and `restore` brings one back."""
     with open_stack() as stack:
         views = [find_run_or_group(stack, run) for run in runs]
         reports = [_deletion(stack, view) for view in views]
@@ -46,7 +46,7 @@ def rm(
                 continue
             gone.append(reading.delete(stack, view.run_id, now=now, force=force))
             if not json and report is not None:
-                say(deleted_text(stack, report) if now else archived_text(report))
+                say(deleted_text(stack, report) if now else hidden_text(report))
     if json:
         emit(gone)
 
@@ -67,7 +67,7 @@ def restore(runs: option.Runs, json: option.Json = False) -> None:
                 "root."
             )
     with open_stack() as stack:
-        found = [find_archived(stack, run) for run in runs]
+        found = [find_deleted(stack, run) for run in runs]
         views = [_restored(stack, one) for one in found]
     if json:
         emit(views)
@@ -151,7 +151,7 @@ def _restored(
 def _gone_text(group_id: str, now: bool) -> str:
     if now:
         return f"The runs of {group_id} are being deleted, with files and events."
-    return f"{group_id} is archived. `./mosaic restore {group_id}` brings it back within a day."
+    return f"{group_id} is deleted. `./mosaic restore {group_id}` brings it back within a day."
 
 
 def _ask(

@@ -154,7 +154,7 @@ class ApiClient(QObject):
         return self._send(http_api.RETRY_GROUP, group_id, body={}, timeout_ms=GROUP_MS)
 
     def delete_group(self, group_id: str) -> ApiReply:
-        """GroupView of the archived group."""
+        """GroupView of the deleted group."""
         return self._send(http_api.DELETE_GROUP, group_id, repeat=True, timeout_ms=GROUP_MS)
 
     def restore_group(self, group_id: str) -> ApiReply:

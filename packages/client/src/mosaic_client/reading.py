@@ -90,7 +90,7 @@ def move(stack: StackConnection, run_id: str, **changes: Any) -> light.RunFields
 def delete(
     stack: StackConnection, run_id: str, *, now: bool = False, force: bool = False
 ) -> light.RunFields:
-    """Archive an ended run, or delete it at once."""
+    """Delete an ended run; until it is removed it can be restored."""
     query = query_of(now=True if now else None, force=True if force else None)
     return stack.send(
         Call.of(http_api.DELETE, run_id, read=light.RunFields.read_answer, query=query)
@@ -103,12 +103,12 @@ def deletion(stack: StackConnection, run_id: str) -> light.DeletionFields:
 
 
 def restore(stack: StackConnection, run_id: str) -> light.RunFields:
-    """Restore an archived run."""
+    """Restore a deleted run."""
     return stack.send(Call.of(http_api.RESTORE, run_id, read=light.RunFields.read_answer))
 
 
 def each_group(stack: StackConnection, *, page: int = PAGE) -> Iterator[light.GroupFields]:
-    """All groups and sweeps that are not archived, newest first, page by page."""
+    """All groups and sweeps that are not deleted, newest first, page by page."""
     cursor: str | None = None
     while True:
         asked = query_of(cursor=cursor, limit=page)
@@ -139,13 +139,13 @@ def retry_group(
 def delete_group(
     stack: StackConnection, group_id: str, *, now: bool = False, force: bool = False
 ) -> light.GroupFields:
-    """Archive the runs of a group, or delete them at once."""
+    """Delete the runs of a group; until they are removed they can be restored."""
     query = query_of(now=True if now else None, force=True if force else None)
     return _of_group(stack, http_api.DELETE_GROUP, group_id, query=query)
 
 
 def restore_group(stack: StackConnection, group_id: str) -> light.GroupFields:
-    """Restore the archived runs of a group."""
+    """Restore the deleted runs of a group."""
     return _of_group(stack, http_api.RESTORE_GROUP, group_id)
 
 

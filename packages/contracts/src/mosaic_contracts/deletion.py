@@ -17,7 +17,7 @@ class DeletionReport(PeerModel):
 
     run_id: str
     state: Literal["kept", "archived", "going", "gone"] = "kept"
-    """`archived`: it can be restored; `going`: it is being deleted; `gone`: `freed_bytes` is what was measured."""
+    """`archived`: deleted, and can be restored; `going`: being removed; `gone`: `freed_bytes` was measured."""
     freed_bytes: int = 0
     """Bytes that the disk has more after the deletion: blocks of the files in the run's folder, and its events in the
     store, without those of their index."""

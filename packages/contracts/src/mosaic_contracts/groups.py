@@ -151,7 +151,7 @@ class GroupView(PeerModel):
     run_ids: list[str] = Field(default_factory=list)
     """The runs that are counted, in the order of their combinations."""
     deleted: bool = False
-    """Whether all of its runs are archived."""
+    """Whether all of its runs are deleted."""
     spec: dict[str, Any] | None = None
     """The GroupSpec; None for a sweep."""
     best_return: float | None = None

@@ -141,7 +141,7 @@ class RunRecord(PeerModel):
     """Parameters that the spec does not give, with the values that the worker's description had when the run was
     submitted. Empty: the worker names none, or an older scheduler took the run."""
     deleted_at: AwareDatetime | None = None
-    """Time at which the user archived the run. It is hidden, and deleted after a day (see `restore`)."""
+    """Time at which the user deleted the run. It is hidden, and removed after a day (see `restore`)."""
 
 
 class RunSummary(PeerModel):

@@ -167,7 +167,7 @@ class GroupRetryOrder(GroupRequest):
 
 
 class GroupDeleteRequest(GroupRequest):
-    """Archive or delete all runs of a group that has ended."""
+    """Delete all runs of a group that has ended."""
 
     now: bool = False
     """As `DeleteRequest.now`."""
@@ -200,7 +200,7 @@ class TrialOrder(RunRequest):
 
 
 class DeleteRequest(RunRequest):
-    """Archive or delete an ended run. The record in the result has `deleted_at`."""
+    """Delete an ended run. The record in the result has `deleted_at`."""
 
     now: bool = False
     """True: files and events are deleted at once; otherwise after a day, and `restore` is possible until then."""
@@ -267,7 +267,7 @@ class ListRequest(PeerModel):
     run_ids: list[str] | None = None
     """Ids of the runs to list."""
     deleted: bool = False
-    """Whether to list archived runs instead of the others."""
+    """Whether to list deleted runs instead of the others."""
     brief: bool = False
     """True: the result is RunIds, up to BRIEF_PAGE at once whatever `limit` says (for sorting)."""
     value: RunValue | None = None

@@ -64,7 +64,7 @@ def group_unknown(group_id: str) -> ProblemError:
 
 
 def group_live(group_id: str, run_id: str, state: str) -> ProblemError:
-    """A group is archived as a whole."""
+    """A group is deleted as a whole."""
     return ProblemError(
         Problem(
             code=ProblemCode.RUN_LIVE,

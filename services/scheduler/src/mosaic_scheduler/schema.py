@@ -44,7 +44,7 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);
 CREATE INDEX idempotency_keys_by_run ON idempotency_keys (run_id);
 """
-"""Queue places that can be moved, purge times of archived runs (seconds since the epoch), idempotency keys.
+"""Queue places that can be moved, purge times of deleted runs (seconds since the epoch), idempotency keys.
 From here on `runs.pending` says that an ended run's outbox is not empty; its record's `telemetry_pending` covers
 the scheduler's own events too."""
 

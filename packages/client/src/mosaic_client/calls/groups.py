@@ -51,7 +51,7 @@ def groups(cursor: str | None = None, limit: int | None = None) -> Call[GroupVie
         limit: groups in a page, 1 to 200.
 
     Returns:
-        The page; archived groups are left out.
+        The page; deleted groups are left out.
     """
     return typed(http_api.GROUPS, query=query_of(cursor=cursor, limit=limit))
 
@@ -106,7 +106,7 @@ def retry_group(group_id: str, *, cancelled: bool = False) -> Call[GroupView]:
 
 
 def delete_group(group_id: str, *, now: bool = False, force: bool = False) -> Call[GroupView]:
-    """Archive all runs of a group that has ended, or delete them at once.
+    """Delete all runs of a group that has ended; until they are removed they can be restored.
 
     Args:
         group_id: id of the group.
@@ -126,7 +126,7 @@ def delete_group(group_id: str, *, now: bool = False, force: bool = False) -> Ca
 
 
 def restore_group(group_id: str) -> Call[GroupView]:
-    """Restore the archived runs of a group.
+    """Restore the deleted runs of a group.
 
     Args:
         group_id: id of the group.

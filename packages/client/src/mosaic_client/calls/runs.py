@@ -55,7 +55,7 @@ class RunFilter(TypedDict, total=False):
     trials: bool
     """Whether to list runs of trials, too; by default they are."""
     deleted: bool
-    """Whether to list archived runs instead of the others."""
+    """Whether to list deleted runs instead of the others."""
     sort: SortKey
     """Runs without a value, or with NaN, come last in both orders."""
     order: Literal["asc", "desc"]
@@ -365,11 +365,11 @@ def fork(
 
 
 def delete(run_id: str, *, now: bool = False, force: bool = False) -> Call[Run]:
-    """Archive an ended run, or delete it at once.
+    """Delete an ended run; until it is removed it can be restored.
 
     Args:
         run_id: id of the run.
-        now: True: files and events are deleted at once. False: after a day, until which `restore` brings the run back.
+        now: True: files and events are removed at once. False: after a day, until which `restore` brings the run back.
         force: True: the run is deleted although other runs need it, or although it is pinned.
 
     Returns:
@@ -400,7 +400,7 @@ def deletion(run_id: str) -> Call[DeletionReport]:
 
 
 def restore(run_id: str) -> Call[Run]:
-    """Restore an archived run.
+    """Restore a deleted run.
 
     Args:
         run_id: id of the run.

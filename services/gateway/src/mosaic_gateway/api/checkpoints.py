@@ -31,7 +31,7 @@ class VerifyQuery(UserModel):
 async def list_checkpoints(
     services: ServicesDep, query: Annotated[CheckpointQuery, Query()]
 ) -> Response:
-    """Checkpoints of all runs that are not archived, newest first unless another order is asked for."""
+    """Checkpoints of all runs that are not deleted, newest first unless another order is asked for."""
     return json_reply(await services.checkpoints.page(query))
 
 

@@ -70,7 +70,7 @@ async def check_group(services: ServicesDep, group: JsonBody) -> Response:
 
 @router.get("/groups", response_model=GroupViews)
 async def list_groups(services: ServicesDep, query: Annotated[GroupQuery, Query()]) -> Response:
-    """Groups and sweeps that are not archived, newest first."""
+    """Groups and sweeps that are not deleted, newest first."""
     request = GroupListRequest(before=query.cursor, limit=query.limit)
     page = await services.scheduler.call(verbs.GROUPS, request)
     groups = await services.groups.with_returns(page.groups)
@@ -107,7 +107,7 @@ async def retry_group(services: ServicesDep, group_id: GroupId, retry: JsonBody)
 async def delete_group(
     services: ServicesDep, group_id: GroupId, query: Annotated[DeleteQuery, Query()]
 ) -> Response:
-    """Archive all runs of a group that has ended; `?now` deletes their files and events at once."""
+    """Delete all runs of a group that has ended; `?now` removes their files and events at once."""
     now, force = query.now is not False, query.force is not False
     request = GroupDeleteRequest(group_id=group_id, now=now, force=force)
     return json_reply(await services.groups.ask(verbs.DELETE_GROUP, request))
@@ -115,6 +115,6 @@ async def delete_group(
 
 @router.post("/groups/{group_id}/restore", response_model=GroupView)
 async def restore_group(services: ServicesDep, group_id: GroupId) -> Response:
-    """Restore the archived runs of a group."""
+    """Restore the deleted runs of a group."""
     request = GroupRequest(group_id=group_id)
     return json_reply(await services.groups.ask(verbs.RESTORE_GROUP, request))

@@ -1,4 +1,4 @@
-"""`/runs` and `/queue`: submit, check, list, show, change, stop, archive; `/preflight`."""
+"""`/runs` and `/queue`: submit, check, list, show, change, stop, delete; `/preflight`."""
 
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -188,7 +188,7 @@ async def fork_run(
 async def delete_run(
     services: ServicesDep, run_id: RunId, query: Annotated[DeleteQuery, Query()]
 ) -> Response:
-    """Archive an ended run; `?now` deletes its files and events at once, `?force` although other runs need it."""
+    """Delete an ended run; `?now` removes its files and events at once, `?force` although other runs need it."""
     request = DeleteRequest(
         run_id=run_id, now=query.now is not False, force=query.force is not False
     )
@@ -203,7 +203,7 @@ async def deletion(services: ServicesDep, run_id: RunId) -> Response:
 
 @router.post("/runs/{run_id}/restore", response_model=RunView)
 async def restore_run(services: ServicesDep, run_id: RunId) -> Response:
-    """Restore an archived run."""
+    """Restore a deleted run."""
     return json_reply(await services.runs.change(verbs.RESTORE, RunRequest(run_id=run_id)))
 
 

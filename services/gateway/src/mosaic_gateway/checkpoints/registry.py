@@ -180,7 +180,7 @@ def mark(
 
 
 async def _origins(source: RunSource) -> dict[str, RunOrigin]:
-    """Origins of all runs that are not archived."""
+    """Origins of all runs that are not deleted."""
     rows = await source.run_values(ListRequest(), "origin")
     return {run_id: RunOrigin(*json.loads(text)) for run_id, text in rows if text is not None}
 

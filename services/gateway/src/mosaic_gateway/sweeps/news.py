@@ -33,7 +33,7 @@ class NewsReader:
         self._history = history
 
     async def records(self, run_ids: Sequence[str]) -> dict[str, RunRecord]:
-        """Records of these runs, archived ones too; those that were deleted are left out.
+        """Records of these runs, deleted ones too; those that were removed are left out.
 
         Raises:
             ProblemError: the scheduler does not answer.
@@ -41,10 +41,10 @@ class NewsReader:
         found: dict[str, RunRecord] = {}
         for first in range(0, len(run_ids), _RUNS_AT_ONCE):
             asked = set(run_ids[first : first + _RUNS_AT_ONCE])
-            for is_archived in (False, True):
+            for is_deleted in (False, True):
                 while missing := asked - found.keys():
                     request = ListRequest(
-                        run_ids=sorted(missing), deleted=is_archived, limit=_RUNS_AT_ONCE
+                        run_ids=sorted(missing), deleted=is_deleted, limit=_RUNS_AT_ONCE
                     )
                     page = await self._scheduler.records(request)
                     found |= {record.run_id: record for record in page.runs}

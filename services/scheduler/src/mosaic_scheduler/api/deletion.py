@@ -1,4 +1,4 @@
-"""Deletion of runs by their users: archived for a day, restored, or deleted at once."""
+"""Deletion of runs by their users: deleted, restored within a day, or removed at once."""
 
 import asyncio
 import sqlite3
@@ -70,30 +70,33 @@ class RunDeletion:
         }
 
     async def delete(self, request: DeleteRequest) -> RunRecord:
-        """Archive an ended run for a day or, with `now`, delete it. Again: only `now` changes something."""
-        work = partial(_archive, now=request.now, force=request.force)
+        """Delete an ended run: it can be restored for a day; with `now` it is removed at once.
+
+        For a run that is deleted already only `now` changes something.
+        """
+        work = partial(_delete, now=request.now, force=request.force)
         await asyncio.to_thread(self._spare.release)
         changed = await self._change(request.run_id, work)
         self._purge.wake()
         return changed
 
     async def delete_all(self, run_ids: Sequence[str], *, now: bool, force: bool) -> None:
-        """Archive or delete ended runs, all or none. What one of them needs of another is no reason against it."""
-        # Newest first: a run needs older ones only, and one that is archived needs nothing.
+        """Delete ended runs, all or none. What one of them needs of another is no reason against it."""
+        # Newest first: a run needs older ones only, and one that is deleted needs nothing.
         newest_first = sorted(run_ids, reverse=True)
-        work = partial(_archive, now=now, force=force)
+        work = partial(_delete, now=now, force=force)
         await asyncio.to_thread(self._spare.release)
         for changed in await self._store.work_all(newest_first, work):
             await self._announcer.announce(changed)
         self._purge.wake()
 
     async def restore_all(self, run_ids: Sequence[str]) -> None:
-        """Restore archived runs, all or none."""
+        """Restore deleted runs, all or none."""
         for changed in await self._store.work_all(run_ids, _restore):
             await self._announcer.announce(changed)
 
     async def restore(self, request: RunRequest) -> RunRecord:
-        """Restore a run. A run that is not archived stays as it is."""
+        """Restore a run. A run that is not deleted stays as it is."""
         return await self._change(request.run_id, _restore)
 
     async def deletion(self, request: RunRequest) -> DeletionReport:
@@ -145,9 +148,7 @@ class RunDeletion:
         return self._views.view(changed)
 
 
-def _archive(
-    connection: sqlite3.Connection, record: RunRecord, now: bool, force: bool
-) -> RunRecord:
+def _delete(connection: sqlite3.Connection, record: RunRecord, now: bool, force: bool) -> RunRecord:
     if not record.state.is_final:
         raise problem.run_live(record.run_id, record.state, "deleted")
     against = [] if force else reasons_against_deletion(connection, record)

@@ -1,4 +1,4 @@
-"""What is asked about and done with groups as they are: list, stop, archive, restore. A sweep is a group, too."""
+"""What is asked about and done with groups as they are: list, stop, delete, restore. A sweep is a group, too."""
 
 from mosaic_contracts.group_words import GroupKind
 from mosaic_contracts.groups import GroupView
@@ -66,7 +66,7 @@ class GroupVerbs:
         return await self._groups.require(view.group_id)
 
     async def delete(self, request: GroupDeleteRequest) -> GroupView:
-        """Archive or delete all runs of a group. Refused while one of them has not ended: then none is."""
+        """Delete all runs of a group. Refused while one of them has not ended: then none is."""
         view = await self._groups.require(request.group_id)
         runs = await self._all_runs(view)
         live = next((run for run in runs if not run.state.is_final), None)
@@ -77,7 +77,7 @@ class GroupVerbs:
         return view.model_copy(update={"deleted": True})
 
     async def restore(self, request: GroupRequest) -> GroupView:
-        """Restore the runs of a group that are archived."""
+        """Restore the runs of a group that are deleted."""
         view = await self._groups.require(request.group_id)
         runs = await self._all_runs(view)
         await self._deletion.restore_all([run.run_id for run in runs if run.deleted_at is not None])

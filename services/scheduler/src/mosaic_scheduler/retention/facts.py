@@ -44,7 +44,7 @@ class RetainedRun:
     ended_at: float | None
     """Seconds since the epoch."""
     is_pinned: bool
-    is_archived: bool
+    is_deleted: bool
     pinned_files: frozenset[str]
     """Paths of files that stay one by one."""
     profile: str | None
@@ -123,7 +123,7 @@ def _facts(
         ended_at=None if ended is None else datetime.fromisoformat(ended).timestamp(),
         is_pinned=bool(record.get("pinned")),
         pinned_files=frozenset(record.get("pinned_files") or ()),
-        is_archived=record.get("deleted_at") is not None,
+        is_deleted=record.get("deleted_at") is not None,
         profile=record.get("storage_profile"),
         replay_every=int(spec.get("replay_every", 1)) if level.has_steps else None,
         has_report=row.files_state in (FilesState.DIGESTS_DUE, FilesState.DONE),

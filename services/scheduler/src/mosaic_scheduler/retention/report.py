@@ -192,7 +192,7 @@ def _run_row(
         profile=name,
         pinned=run.is_pinned,
         pinned_files=sorted(run.pinned_files),
-        archived=run.is_archived,
+        archived=run.is_deleted,
         kept_because="" if run.kept is None else run.kept[1],
         next_removal=_next_removal(look, run, going, thinned),
     )

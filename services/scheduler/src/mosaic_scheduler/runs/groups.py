@@ -70,7 +70,7 @@ def forget_empty(connection: sqlite3.Connection) -> None:
 def page(
     connection: sqlite3.Connection, before: str | None, limit: int
 ) -> tuple[list[GroupView], str | None]:
-    """Groups and sweeps that are not archived, newest first, and where the next page begins."""
+    """Groups and sweeps that are not deleted, newest first, and where the next page begins."""
     found: list[GroupView] = []
     last = before or _LAST
     while True:
@@ -186,6 +186,6 @@ def _members(connection: sqlite3.Connection, ids: list[str]) -> dict[str, list[_
 
 
 def _newest(members: list[_Member]) -> list[_Member]:
-    """The newest run of each place that is not archived."""
+    """The newest run of each place that is not deleted."""
     by_place = {member.place: member for member in members if not member.deleted}
     return sorted(by_place.values(), key=lambda member: (str(type(member.place)), member.place))

@@ -14,7 +14,7 @@ _PARENT = "parent"
 
 
 def reasons_against_deletion(connection: sqlite3.Connection, record: RunRecord) -> list[str]:
-    """Why a run should stay, in words, each with the run that needs it; those that are archived need nothing."""
+    """Why a run should stay, in words, each with the run that needs it; those that are deleted need nothing."""
     reasons = ["it is pinned (`./mosaic unpin` changes that)"] if record.pinned else []
     reasons += [
         f"its {path} is pinned (`./mosaic unpin {record.run_id} --checkpoint {path}` changes that)"
