@@ -1,7 +1,10 @@
 """The process executor, by the conformance suite and in what is its own."""
 
+import asyncio
 import json
+import os
 import signal
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +14,7 @@ from tests.homes import make_environment
 from tests.stack import until
 
 from mosaic_contracts.gpus import GpuGrant
-from mosaic_contracts.launch import LAUNCH_FILE, Launch
+from mosaic_contracts.launch import ENV_ATTEMPT, ENV_RUN_DIR, ENV_RUN_ID, LAUNCH_FILE, Launch
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.executors import proc
 from mosaic_scheduler.executors.process import ProcessExecutor
@@ -23,6 +26,7 @@ from mosaic_scheduler.executors.protocol import (
     LaunchSpec,
     RunProcess,
 )
+from mosaic_scheduler.executors.run_folder import RUNNER_MODULE
 from mosaic_servicekit.testing import TestBroker
 from mosaic_servicekit.ulid import RunIdSource
 
@@ -98,6 +102,53 @@ class TestProcessExecutor(ExecutorConformance):
         status = await self.ended(executor, ref)
         assert status.phase is AttemptPhase.REFUSED
         assert "mosaic_workerkit" in status.detail
+
+
+def _start_marked(home: Path, ref: AttemptRef, name: str) -> "subprocess.Popen[bytes]":
+    """A shell that waits, with the marks of a run and `name` in its argv."""
+    run_dir = home / "runs" / ref.run_id
+    marks = {ENV_RUN_ID: ref.run_id, ENV_RUN_DIR: str(run_dir), ENV_ATTEMPT: str(ref.attempt)}
+    argv = ["/bin/sh", "-c", "read line", name]
+    return subprocess.Popen(argv, stdin=subprocess.PIPE, env={**os.environ, **marks})
+
+
+async def test_runs_that_end_together_take_one_look_at_all_processes(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what one of them left is ended all the same, also when it was started after that look."""
+    looks = 0
+
+    def count() -> list[RunProcess]:
+        nonlocal looks
+        looks += 1
+        return look()
+
+    look = proc.run_processes
+    monkeypatch.setattr(proc, "run_processes", count)
+    executor = ProcessExecutor(home, cores=2)
+    ends: asyncio.Queue[None] = asyncio.Queue()
+    executor.on_change(lambda: ends.put_nowait(None))
+    refs = [AttemptRef(RunIdSource().next(), 1) for _ in range(8)]
+    runners = [_start_marked(home, ref, RUNNER_MODULE) for ref in refs]
+    left = [_start_marked(home, refs[-1], "helper")]
+    try:
+        assert len(await executor.adopt()) == len(refs)
+        for runner in runners:
+            runner.kill()
+            runner.wait()
+            await ends.get()
+        looks = 0
+        assert [await executor.sweep(ref) for ref in refs[:-1]] == [0] * (len(refs) - 1)
+        assert looks == 1
+        left.append(_start_marked(home, refs[-1], "another helper"))
+        assert await executor.sweep(refs[-1]) == len(left)
+        assert [process.wait() for process in left] == [-signal.SIGKILL] * len(left)
+        assert looks == 2
+    finally:
+        for process in (*runners, *left):
+            process.kill()
+            process.communicate()
+        executor.close()
 
 
 def test_a_pid_of_another_process_is_never_signalled() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,8 +45,19 @@ from mosaic_servicekit.privacy import umask
 
 _RUNNER_LOCKED = 75
 """Exit code of a runner that found another one holding the run."""
+_ENDS_KEPT = 4096
+"""Ends whose time is remembered, for their sweeps; a sweep of an older one looks at all processes again."""
 _KEPT = ("MOSAIC_HOME", "MOSAIC_ROOT")
 """MOSAIC's own variables that reach a run; the others are the scheduler's business (credentials, ports)."""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Which runs had processes, but shippers, when all processes were looked at."""
+
+    began: float
+    """By the monotonic clock."""
+    run_ids: frozenset[str]
 
 
 @dataclass
@@ -86,6 +98,9 @@ class ProcessExecutor:
         The note in the run's folder records this too, but the folder may not be writable.
         """
         self._callbacks: list[Callable[[], None]] = []
+        self._ended_at: dict[AttemptRef, float] = {}
+        """When the end of a runner was noticed, by the monotonic clock; the newest `_ENDS_KEPT`."""
+        self._look: _Look | None = None
 
     async def inventory(self) -> Inventory:
         """Cores; a process can be given any GPU."""
@@ -189,7 +204,16 @@ class ProcessExecutor:
         return list(found.values())
 
     async def sweep(self, ref: AttemptRef) -> int:
-        """See `Executor.sweep`."""
+        """See `Executor.sweep`. A thousand runs that end together take one look at all processes.
+
+        A run without a process at a look after its runner's end has none later, for only processes of its own could
+        start one.
+        """
+        ended_at = self._ended_at.pop(ref, None)
+        look = self._look
+        is_later = ended_at is not None and look is not None and look.began > ended_at
+        if look is not None and is_later and ref.run_id not in look.run_ids:
+            return 0
         return await self._end(
             lambda process: process.run_id == ref.run_id and SHIPPER_MODULE not in process.argv
         )
@@ -236,8 +260,12 @@ class ProcessExecutor:
         return None
 
     async def _own_processes(self) -> list[RunProcess]:
+        began = time.monotonic()
         found = await asyncio.to_thread(proc.run_processes)
-        return [process for process in found if self._is_own(process)]
+        own = [process for process in found if self._is_own(process)]
+        left = (process.run_id for process in own if SHIPPER_MODULE not in process.argv)
+        self._look = _Look(began, frozenset(left))
+        return own
 
     def _is_own(self, process: RunProcess) -> bool:
         is_below = process.run_dir.parent == self._runs
@@ -256,11 +284,14 @@ class ProcessExecutor:
             return None
         tracked = _Tracked(process, child, handle)
         self._tracked[ref] = tracked
-        asyncio.get_running_loop().add_reader(handle, self._on_end, handle)
+        asyncio.get_running_loop().add_reader(handle, self._on_end, ref, handle)
         return tracked
 
-    def _on_end(self, handle: int) -> None:
+    def _on_end(self, ref: AttemptRef, handle: int) -> None:
         asyncio.get_running_loop().remove_reader(handle)
+        self._ended_at[ref] = time.monotonic()
+        if len(self._ended_at) > _ENDS_KEPT:
+            del self._ended_at[next(iter(self._ended_at))]
         for callback in self._callbacks:
             callback()
 
