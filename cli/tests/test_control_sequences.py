@@ -268,6 +268,7 @@ LINES_OF_VERBS = [
     ("backup", EVIL), ("secret", "ls"), ("secret", "set", EVIL), ("doctor",),
     ("show", EVIL), ("export", EVIL), ("logs", EVIL), ("add", EVIL), ("new-worker", EVIL),
     ("beliefs", "last"), ("demo", "--steps", EVIL), ("xmpp", EVIL), ("images", "build", EVIL), (EVIL,), ("ps", EVIL),
+    ("images", "export", EVIL), ("images", "export", f"a/{EVIL}"),
     ("ps", f"--{EVIL}"), ("completion", EVIL), ("worker-check", ".", f"--{EVIL}"), ("version", EVIL),
     ("up", EVIL), ("down", EVIL), ("watch", "last"), ("replay", "last", "-e", "0"), ("replay", EVIL, "-e", EVIL),
     ("export", "last", "-e", EVIL, "--mp4"), ("fork", "last", "-e", "0", "-k", "0"),

@@ -125,6 +125,24 @@ class ImageBuildFailed(CliError):
     code = ExitCode.RUN_FAILED
 
 
+class ImageMissing(CliError):
+    """The engine does not have an image."""
+
+    code = ExitCode.NOT_NOW
+
+
+class ImageExportFailed(CliError):
+    """An image could not be written to a file; the message says why."""
+
+    code = ExitCode.RUN_FAILED
+
+
+class SifNotMade(CliError):
+    """There is no Apptainer here; the archive that it is made from was written."""
+
+    code = ExitCode.NOT_NOW
+
+
 class ReaderGone(CliError):
     """The program that read stdout has ended, as `head` does when it has enough. No fault: nothing is said."""
 

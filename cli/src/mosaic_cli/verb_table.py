@@ -157,7 +157,14 @@ ENTRIES = (
     _group(
         CARE,
         "images",
-        {"list": "list_images", "build": "build", "pin": "pin", "add": "add", "remove": "remove"},
+        {
+            "list": "list_images",
+            "build": "build",
+            "export": "export",
+            "pin": "pin",
+            "add": "add",
+            "remove": "remove",
+        },
         elsewhere=False,
         acts_alone=True,
     ),

@@ -642,6 +642,11 @@ WORDS: dict[str, Words] = {
                 arguments=("any",),
                 endless=True,
             ),
+            "export": Words(
+                "Write a worker's image to a file: Docker's archive, or an Apptainer image (SIF) for a Slurm cluster.",
+                options=kinds("--sif -o=any --output=any --json --help -h "),
+                arguments=("worker",),
+            ),
             "pin": Words(
                 "Pin the images that are not built here to digests: bases of the builds, and the broker.",
                 options=kinds("--json --help -h "),

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
-from mosaic_cli.errors import ImagePullFailed, ValueRefused
+from mosaic_cli.errors import ImageMissing, ImagePullFailed, ValueRefused
 from mosaic_cli.images.checkout import (
     CheckoutImage,
     ImageStanding,
@@ -20,6 +20,13 @@ from mosaic_cli.images.checkout import (
 from mosaic_cli.images.engine import build_image, compose_config, inspect_images
 from mosaic_cli.images.own import build_own, forget, manifest_in_image, read_manifest, register
 from mosaic_cli.images.pin import foreign_images, pinned, write_pins
+from mosaic_cli.images.sif import (
+    ARCHIVE_SUFFIX,
+    SIF_SUFFIX,
+    build_command,
+    export_archive,
+    export_sif,
+)
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import did_you_mean
 from mosaic_cli.stack.layout import Layout
@@ -33,6 +40,8 @@ _STYLE = {
     ImageState.UNLABELLED: "yellow",
 }
 _SHOWN_DIGITS = 12
+_WORKER_PREFIX = "worker_"
+"""Begins the names of workers' images; `export` also takes a name without it."""
 _MEANING = {
     ImageState.STALE: "stale: what is named was different when it was built",
     ImageState.UNLABELLED: "unlabelled: built by Compose alone, so that nobody knows from what",
@@ -144,6 +153,74 @@ def remove(
         emit({"worker": worker})
     else:
         say(f"{worker} is not registered any more.")
+
+
+def export(
+    worker: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORKER",
+            help="Worker whose image is written, such as cleanrl; or the tag of an image of a worker of your own.",
+        ),
+    ],
+    sif: Annotated[
+        bool,
+        typer.Option(
+            "--sif",
+            help="Make an Apptainer image (SIF), for a cluster. It needs Apptainer on this machine; without it the "
+            "archive is written, with the command that makes the SIF.",
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="File to write; default: the image's name with .tar or .sif. A name that ends with .sif means --sif.",
+        ),
+    ] = None,
+    json: option.Json = False,
+) -> None:
+    """Write a worker's image to a file: Docker's archive, or an Apptainer image (SIF) for a Slurm cluster.
+
+    A file of that name is replaced once the new one is complete. See docs/cluster.md for runs that use it.
+    """
+    root = Layout.of_environment().root
+    tag, image_id = _built(root, worker)
+    is_sif = sif or (output is not None and output.suffix == SIF_SUFFIX)
+    name = tag.rsplit("/", 1)[-1].partition(":")[0]
+    target = output or Path(name + (SIF_SUFFIX if is_sif else ARCHIVE_SUFFIX))
+    made = (export_sif if is_sif else export_archive)(root, tag, image_id, target)
+    if json:
+        emit(made.plain())
+        return
+    say(f"{made.path}: {tag}, {size(made.bytes)}.")
+    if not is_sif:
+        say(f"Make a SIF of it: {build_command(target, target.with_suffix(SIF_SUFFIX))}")
+
+
+def _built(root: Path, worker: str) -> tuple[str, str]:
+    """Tag and id of a worker's image. Raises ImageMissing: the engine does not have it."""
+    if "/" in worker:
+        known = inspect_images(root, [worker])
+        if worker not in known:
+            raise ImageMissing(
+                f"The engine has no image {worker}. `./mosaic images add FOLDER` builds the image of a worker of "
+                "your own."
+            )
+        return worker, str(known[worker]["Id"])
+    images = checkout_images(root, compose_config(root))
+    names = {image.name for image in images}
+    name = _WORKER_PREFIX + worker if _WORKER_PREFIX + worker in names else worker
+    (one,) = standing(root, _chosen(images, [name]), VERSION)
+    if one.state is ImageState.MISSING:
+        raise ImageMissing(
+            f"The image of {name} is not built. Build it: ./mosaic images build {name}"
+        )
+    if one.state is not ImageState.READY:
+        say(f"{name} is {_state(one)}. Build it again first: ./mosaic images build {name}")
+    return one.image.tag, str(inspect_images(root, [one.image.tag])[one.image.tag]["Id"])
 
 
 def _chosen(known: list[CheckoutImage], names: list[str]) -> list[CheckoutImage]:

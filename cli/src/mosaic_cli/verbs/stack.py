@@ -5,6 +5,7 @@ import time
 from contextlib import suppress
 from enum import StrEnum
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -153,6 +154,16 @@ def up(
             "/tmp/mosaic-$USER; default: MOSAIC_HOME is shared.",
         ),
     ] = None,
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            "--images",
+            metavar="FOLDER",
+            envvar="MOSAIC_SLURM_IMAGES",
+            help="Folder of Apptainer images that all nodes see, with --placement slurm: jobs run in them "
+            "(`./mosaic images export`); default: in the nodes' environments.",
+        ),
+    ] = None,
     json: option.Json = False,
 ) -> None:
     """Start the stack: broker, recorder, scheduler and gateway.
@@ -163,6 +174,7 @@ def up(
     layout = Layout.of_environment()
     _choose_placement(placement, partition, ray_address)
     _choose_node_home(node_home, placement, broker_bind)
+    _choose_images(images, placement)
     options = StartOptions(
         port=port,
         broker_port=broker_port,
@@ -198,6 +210,20 @@ def _choose_node_home(
             "the broker, and on loopback no node reaches it."
         )
     os.environ["MOSAIC_NODE_HOME"] = node_home
+
+
+def _choose_images(images: Path | None, placement: Placement | None) -> None:
+    """Hand to the scheduler where the images of jobs are."""
+    if images is None or not images.name:
+        return
+    if placement is not Placement.SLURM:
+        raise ValueRefused("--images is for jobs of Slurm: add `--placement slurm`.")
+    if not images.is_dir():
+        raise ValueRefused(
+            f"--images {images}: there is no such folder. Make it where all nodes see it, and put images in it: "
+            f"`./mosaic images export cleanrl -o {images / 'worker_cleanrl.sif'}`."
+        )
+    os.environ["MOSAIC_SLURM_IMAGES"] = str(images.absolute())
 
 
 def _choose_placement(
