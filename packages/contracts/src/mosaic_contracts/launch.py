@@ -102,6 +102,11 @@ class Launch(PeerModel):
     when_outbox_full: str = "wait"
     image: str | None = None
     """Digest of the image that the attempt runs in; None: it runs in no container."""
+    drain_argv: list[str] = Field(default_factory=list)
+    """Command of the shipper on the scheduler's machine, for what is left after the end; empty: `shipper_argv`."""
+    job_image: str | None = None
+    """`FILE@ID` of the Apptainer image around the runner, in a job of a cluster; None: there is none. Processes are
+    not apart from those of the node there, so that this is no container as `image` means it."""
     shares_folder: bool = True
     """Whether the scheduler sees this folder. False: the run asks for its start, and sends its files and its end."""
     begin_s: float = 120.0

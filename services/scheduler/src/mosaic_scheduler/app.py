@@ -48,6 +48,7 @@ from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.events.listener import RunListener
 from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.events.stop_request import ask_runner_to_stop
+from mosaic_scheduler.executors.job_images import job_images
 from mosaic_scheduler.executors.process import ProcessExecutor
 from mosaic_scheduler.executors.protocol import AttemptRef
 from mosaic_scheduler.executors.slurm import SlurmExecutor, slurm_options
@@ -255,6 +256,7 @@ class SchedulerApp:
                 self._volumes,
                 PastSizes(database, bus),
                 engine_queue,
+                job_images(settings),
             ),
             store,
             views,

@@ -66,6 +66,13 @@ class SchedulerSettings(ServiceSettings):
     """Further options of `sbatch`, as a shell would read them, e.g. `--constraint=a100 --mail-type=FAIL`."""
     slurm_poll_s: Annotated[float, Field(ge=0.2, allow_inf_nan=False)] = 30.0
     """Seconds between two looks at Slurm's queue while runs wait or live."""
+    slurm_images: Path | None = None
+    """Folder of Apptainer images (`worker_NAME.sif`) in which jobs run, seen by all nodes at the same path; default:
+    jobs run in the environments of the nodes."""
+    slurm_apptainer: Annotated[str, Field(min_length=1)] = "apptainer"
+    """Command of Apptainer on the nodes; `singularity` for SingularityCE."""
+    slurm_apptainer_options: str = ""
+    """Further options of `apptainer exec`, as a shell would read them, e.g. `--bind /data`."""
     slurm_pending: Annotated[int, Field(ge=1)] = 50
     """Runs that may wait in Slurm's queue at once; the others wait in MOSAIC's."""
     ray_address: Annotated[str, Field(pattern=r"^https?://[^\s/@]+/?$")] = "http://127.0.0.1:8265"
@@ -86,14 +93,22 @@ class SchedulerSettings(ServiceSettings):
     @field_validator(
         *("broker_runs_url", "cpu_limit", "disk_low_bytes", "disk_critical_bytes"),
         *("gpu_share_limit", "dashboard_idle_s", "wandb_base_url"),
-        *("slurm_poll_s", "slurm_pending", "ray_address", "ray_token", "ray_poll_s"),
+        *(
+            "slurm_images",
+            "slurm_apptainer",
+            "slurm_poll_s",
+            "slurm_pending",
+            "ray_address",
+            "ray_token",
+            "ray_poll_s",
+        ),
         mode="before",
     )
     @classmethod
     def _empty_is_unset_too(cls, value: object, info: ValidationInfo) -> object:
         return default_if_empty(cls, value, info)
 
-    @field_validator("root", "venvs")
+    @field_validator("root", "venvs", "slurm_images")
     @classmethod
     def _absolute_too(cls, value: Path | None) -> Path | None:
         return value.absolute() if value is not None else None

@@ -8,6 +8,7 @@ from mosaic_scheduler.admission.fields import check_fields
 from mosaic_scheduler.admission.nodes import check_nodes
 from mosaic_scheduler.admission.provisions import (
     check_inputs,
+    check_job_image,
     check_packages,
     check_restart,
     check_secrets,
@@ -34,6 +35,7 @@ RUN_CHECKS: tuple[Callable[[Context], list[Check]], ...] = (
     check_inputs,
     check_cores,
     check_packages,
+    check_job_image,
     check_restart,
     check_storage_profile,
 )

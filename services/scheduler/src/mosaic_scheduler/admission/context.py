@@ -30,8 +30,9 @@ from mosaic_scheduler.admission.past_sizes import PastSizes, SpaceNeed
 from mosaic_scheduler.admission.tracker_look import ReachLook, TrackerLooks
 from mosaic_scheduler.admission.trial_specs import trial_specs
 from mosaic_scheduler.disk.watch import WRITING_KINDS, VolumeWatch
-from mosaic_scheduler.errors import EngineUnavailable, XmppUnavailable
+from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed, XmppUnavailable
 from mosaic_scheduler.events.episodes import RecordedEpisodes
+from mosaic_scheduler.executors.job_images import JobImages
 from mosaic_scheduler.executors.preview import preview_launch
 from mosaic_scheduler.executors.protocol import (
     Bounds,
@@ -50,7 +51,7 @@ from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.secrets import SecretVault
 from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
-from mosaic_scheduler.workers.registry import RegisteredWorker
+from mosaic_scheduler.workers.registry import IMAGE_PYTHON, RegisteredWorker
 from mosaic_scheduler.xmpp.accounts import agents_of
 from mosaic_scheduler.xmpp.examination import examine
 from mosaic_scheduler.xmpp.server import read_server
@@ -124,6 +125,8 @@ class Context:
     """The server of its tracker; None: it sends nothing while it runs."""
     sweep: "SweepLook" = field(default_factory=lambda: SweepLook())
     """What the runs of a sweep's trials would be."""
+    image_fault: str = ""
+    """Why its worker's image for jobs of a cluster cannot be used; empty: it can, or none is needed."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,7 @@ class ContextSource:
         volumes: VolumeWatch,
         sizes: PastSizes,
         engine_queue: EngineQueue | None = None,
+        images: JobImages | None = None,
     ) -> None:
         self._engine_queue = engine_queue
         self._settings = settings
@@ -191,6 +195,7 @@ class ContextSource:
         self._volumes = volumes
         self._sizes = sizes
         self._profiles = profiles
+        self._images = images
 
     @property
     def uses_images(self) -> bool:
@@ -235,7 +240,14 @@ class ContextSource:
             storage_profiles=list(self._profiles.content().profiles),
             runs_url=self._settings.runs_url,
             reach=await self._trackers.look(spec, description),
+            image_fault=await self._look_at_image(spec, worker),
         )
+
+    async def _look_at_image(self, spec: RunSpec, worker: RegisteredWorker) -> str:
+        if self._images is None:
+            return ""
+        image, command = worker.manifest.image, worker.image_command
+        return await asyncio.to_thread(self._images.fault, image, command, spec.kind)
 
     async def _look_at_sweep(self, spec: RunSpec) -> SweepLook:
         if spec.sweep is None:
@@ -295,19 +307,21 @@ class ContextSource:
         return plan.with_reach(report, context.reach.fault if context.reach else "")
 
     async def launch_plan(self, context: Context) -> PlacementPlan | None:
-        """What would be started; None: the engine went away since its worker answered."""
+        """What would be started; None: the engine, or the image, went away since its worker answered."""
         worker = context.worker
         launch_spec = preview_launch(
             context.spec,
             worker.python,
             worker.command,
             worker.manifest.image,
+            image_python=IMAGE_PYTHON,
+            image_command=worker.image_command,
             talks=context.xmpp.agents > 0,
             proxies=self._settings.proxies.of_run(context.spec, context.description),
         )
         try:
             return await self._executor.plan(launch_spec)
-        except EngineUnavailable:
+        except (EngineUnavailable, LaunchFailed):
             return None
 
     async def forecast(self, spec: RunSpec) -> Forecast | None:

@@ -160,6 +160,13 @@ def check_packages(context: Context) -> list[Check]:
     return [passed("packages", names)] if names else []
 
 
+def check_job_image(context: Context) -> list[Check]:
+    """The worker's image, where jobs of a cluster run in one."""
+    if not context.image_fault:
+        return []
+    return [wrong("worker", context.image_fault, ProblemCode.WORKER_NOT_READY)]
+
+
 def check_restart(context: Context) -> list[Check]:
     """Where a run goes on that is started again after an interruption; nothing is said of any other."""
     spec = context.spec

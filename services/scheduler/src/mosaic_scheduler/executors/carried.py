@@ -12,13 +12,11 @@ import textwrap
 from pathlib import Path
 
 from mosaic_contracts import launch
-from mosaic_contracts.interpreter import python_module
 from mosaic_scheduler.errors import LaunchFailed
+from mosaic_scheduler.executors.job_start import NO_PROGRAM, JobStart, start_in_environment
 from mosaic_scheduler.executors.protocol import LaunchSpec
-from mosaic_scheduler.executors.run_folder import RUNNER_MODULE, RunFolder
+from mosaic_scheduler.executors.run_folder import RunFolder
 
-_NO_PROGRAM = 127
-"""What a shell ends with where a program does not exist."""
 EXIT_FOREIGN = 77
 """Exit code of the script: the folder for runs cannot be made on the node, or is another user's."""
 _EXITS = {
@@ -32,7 +30,7 @@ _EXITS = {
         "/tmp/mosaic-$USER`"
     ),
     126: "{python} cannot be run there",
-    _NO_PROGRAM: "{python} is not there: the workers' environments must be at the same path on all nodes",
+    NO_PROGRAM: "{python} is not there: the workers' environments must be at the same path on all nodes",
 }
 _END = "MOSAIC_END_OF_FOLDER"
 _WIDTH = 100
@@ -52,7 +50,12 @@ def refuse_xmpp(launch_spec: LaunchSpec) -> None:
 
 
 def carried_script(
-    folder: RunFolder, there: RunFolder, launch_spec: LaunchSpec, *, removes_itself: bool = False
+    folder: RunFolder,
+    there: RunFolder,
+    launch_spec: LaunchSpec,
+    start: JobStart | None = None,
+    *,
+    removes_itself: bool = False,
 ) -> str:
     """The script.
 
@@ -60,17 +63,14 @@ def carried_script(
         folder: of the run here, prepared.
         there: the folder as it is to be on the node.
         launch_spec: of the attempt.
+        start: how the runner is started; None: in the node's environment.
         removes_itself: whether it removes its own file first, for engines that would keep it on the node.
 
     Raises:
         OSError: a file of the prepared folder cannot be read.
     """
-    argv = python_module(launch_spec.python, RUNNER_MODULE, "--run-dir", str(there.path))
-    place, program = shlex.quote(str(there.path)), shlex.quote(launch_spec.python)
-    missing = shlex.quote(
-        f"{launch_spec.python} is not on this node: the workers' environments must be at the same path as on the "
-        "stack's machine."
-    )
+    checks, exports, argv = start or start_in_environment(there, launch_spec)
+    place = shlex.quote(str(there.path))
     runs, home = shlex.quote(str(there.path.parent)), shlex.quote(str(there.path.parent.parent))
     foreign = shlex.quote(
         exit_words(EXIT_FOREIGN, str(there.path.parent.parent), launch_spec.python)
@@ -83,8 +83,8 @@ def carried_script(
             "umask 077",
             "set -e",
             *(['rm -f -- "$0"'] if removes_itself else []),
-            f"command -v {program} >/dev/null || {{ echo {missing} >&2; exit {_NO_PROGRAM}; }}",
-            *(f"export {name}={shlex.quote(value)}" for name, value in there.environment().items()),
+            *checks,
+            *exports,
             # Secrets will lie below: nobody else may move these folders.
             f'is_safe() {{ test -O {home} || test "$(stat -c %u {home})" = 0; }}',
             f"own() {{ mkdir -p {runs} && test -O {runs} && is_safe; }}",

@@ -27,7 +27,8 @@ async def drain_here(folder: RunFolder, timeout_s: float, environment: Mapping[s
         raise LaunchFailed(f"{folder.path / launch.LAUNCH_FILE} cannot be read")
     if launch_spec is None:
         return True  # never started, or its folder was deleted: there is nothing to ship
-    argv = [*launch_spec.shipper_argv, "--drain", "--timeout", f"{timeout_s:g}"]
+    shipper_argv = launch_spec.drain_argv or launch_spec.shipper_argv
+    argv = [*shipper_argv, "--drain", "--timeout", f"{timeout_s:g}"]
     with folder.open_log(launch.SHIPPER_LOG) as log:
         try:
             process = await asyncio.create_subprocess_exec(

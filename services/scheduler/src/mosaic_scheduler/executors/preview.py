@@ -1,5 +1,7 @@
 """Preview of a launch, for a user who looks at a run before it is started."""
 
+from collections.abc import Sequence
+
 from pydantic import SecretStr
 
 from mosaic_contracts.gpus import GpuGrant
@@ -23,6 +25,8 @@ def preview_launch(
     command: list[str],
     image: str | None,
     *,
+    image_python: str = "",
+    image_command: Sequence[str] = (),
     talks: bool,
     proxies: Proxies,
 ) -> LaunchSpec:
@@ -47,6 +51,8 @@ def preview_launch(
         xmpp=_TALKS if talks else None,
         grant=grant,
         image=image,
+        image_python=image_python,
+        image_command=image_command,
     )
 
 

@@ -99,6 +99,14 @@ class LaunchSpec:
     """The GPUs that it gets; None: it must see none."""
     image: str | None = None
     """The worker's container image, for an executor that starts containers."""
+    image_python: str = ""
+    """Interpreter in that image."""
+    image_command: Sequence[str] = ()
+    """argv in that image before `train` or `play`; empty: no program of the image can be named."""
+    job_image: str | None = None
+    """`FILE@ID` of the Apptainer image in which a job of a cluster runs."""
+    drain_python: str = ""
+    """Interpreter that ships here what the attempt left; empty: `python`."""
     engine_gives_devices: bool = False
     """The engine sets the variables of its GPUs itself, where the attempt runs."""
     engine_kill_wait_s: float | None = None

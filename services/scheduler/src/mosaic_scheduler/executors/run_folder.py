@@ -114,9 +114,7 @@ class RunFolder:
                 "--run-dir",
                 str(self.path),
             ],
-            shipper_argv=python_module(
-                launch_spec.python, SHIPPER_MODULE, "--run-dir", str(self.path)
-            ),
+            shipper_argv=self._shipper_argv(launch_spec.python),
             env={
                 **launch_spec.environment,
                 **dict.fromkeys(_THREADS, str(launch_spec.spec.cpus)),
@@ -137,8 +135,15 @@ class RunFolder:
             outbox_bytes=launch_spec.spec.outbox_bytes,
             when_outbox_full=launch_spec.spec.when_outbox_full,
             image=launch_spec.image,
+            job_image=launch_spec.job_image,
+            drain_argv=self._shipper_argv(launch_spec.drain_python),
             doors=list(launch_spec.doors),
         )
+
+    def _shipper_argv(self, python: str) -> list[str]:
+        if not python:
+            return []
+        return python_module(python, SHIPPER_MODULE, "--run-dir", str(self.path))
 
     def open_log(self, name: str) -> BinaryIO:
         """A log of the run, to be appended to. Raises LaunchFailed: it cannot be written."""

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from mosaic_base.atomic import replace_file
 from mosaic_contracts import launch
-from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
@@ -29,6 +28,8 @@ from mosaic_scheduler.executors.cluster_jobs import (
     as_job,
     was_handed_over,
 )
+from mosaic_scheduler.executors.job_images import JobImages, job_images
+from mosaic_scheduler.executors.job_start import NO_PROGRAM, JobStart, start_in_environment
 from mosaic_scheduler.executors.local_drain import drain_here
 from mosaic_scheduler.executors.log_tail import last_lines
 from mosaic_scheduler.executors.preview import plan_of
@@ -46,7 +47,6 @@ from mosaic_scheduler.executors.protocol import (
 from mosaic_scheduler.executors.run_folder import (
     DRAIN_S,
     NODE_DRAIN_S,
-    RUNNER_MODULE,
     RunFolder,
     fault_words,
 )
@@ -82,6 +82,8 @@ class SlurmOptions:
     """Runs that may wait in Slurm's queue at once."""
     node_home: str = ""
     """Folder of runs on the nodes, which then share nothing with this machine; empty: they share MOSAIC_HOME."""
+    images: JobImages | None = None
+    """Apptainer images of the workers; None: jobs run in the environments of the nodes."""
 
 
 def slurm_options(settings: SchedulerSettings) -> SlurmOptions:
@@ -94,6 +96,7 @@ def slurm_options(settings: SchedulerSettings) -> SlurmOptions:
         poll_s=settings.slurm_poll_s,
         pending=settings.slurm_pending,
         node_home=settings.node_home,
+        images=job_images(settings),
     )
 
 
@@ -162,15 +165,15 @@ class SlurmExecutor:
             f"{there.path}: its own folder, {where}",
             "whatever else this user's programs can read and write on the node",
         ]
-        plan = plan_of(
-            self._as_job(launch_spec),
-            there,
-            self.name,
-            mounts,
-            "everything that the node reaches",
-        )
+        job = await asyncio.to_thread(self._as_job, launch_spec)
+        if job.job_image is not None:
+            mounts.append(
+                "and what the site's Apptainer shows of the node, such as the home folder"
+            )
+        plan = plan_of(job, there, self.name, mounts, "everything that the node reaches")
         line = shlex.join(["sbatch", *self._limits(launch_spec.spec)])
-        return plan.model_copy(update={"limits": [*plan.limits, f"asked of Slurm: {line}"]})
+        limits = [*plan.limits, f"asked of Slurm: {line}"]
+        return plan.model_copy(update={"limits": limits, "image": job.job_image or ""})
 
     async def submit(self, launch_spec: LaunchSpec) -> None:
         """See `Executor.submit`."""
@@ -185,8 +188,10 @@ class SlurmExecutor:
         if self._limit.is_reached:
             raise EngineUnavailable(self._limit.wait(ref))
         folder = self._folder(ref)
-        job = replace(self._as_job(launch_spec), engine_kill_wait_s=await self._kill_wait_s())
-        await asyncio.to_thread(_prepare, folder, self._there(folder, ref), job)
+        job = await asyncio.to_thread(self._as_job, launch_spec)
+        job = replace(job, engine_kill_wait_s=await self._kill_wait_s())
+        there = self._there(folder, ref)
+        await asyncio.to_thread(_prepare, folder, there, job, self._start(there, job))
         argv = ["sbatch", "--parsable", *self._limits(launch_spec.spec), *self._place(folder, ref)]
         try:
             printed = await self._commands.run(*argv)
@@ -240,12 +245,15 @@ class SlurmExecutor:
             return ""
         found = re.search(r"\bExitCode=(\d+):", shown)
         code = int(found[1]) if found else 0
+        if launched.job_image is not None and code == NO_PROGRAM:
+            return f". On its node Apptainer or the image is not there ({launched.job_image})."
         words = exit_words(code, self._options.node_home, launched.shipper_argv[0])
         return f". On its node {words}." if words else ""
 
     async def image(self, ref: AttemptRef) -> str | None:
-        """None: its environment lies on the shared file system."""
-        return None
+        """The Apptainer image of its job; None: its environment lies on the shared file system."""
+        launched = self._folder(ref).read_launch()
+        return None if launched is None else launched.job_image
 
     async def cancel(self, ref: AttemptRef, kill: bool = False) -> None:
         """See `Executor.cancel`."""
@@ -410,7 +418,16 @@ class SlurmExecutor:
         ]
 
     def _as_job(self, launch_spec: LaunchSpec) -> LaunchSpec:
-        return as_job(launch_spec, shares_folder=self.bounds.shares_folder)
+        """In its Apptainer image or in none. Raises LaunchFailed: its image is not there."""
+        images = self._options.images
+        placed = launch_spec if images is None else images.inside(launch_spec)
+        return as_job(placed, shares_folder=self.bounds.shares_folder)
+
+    def _start(self, there: RunFolder, job: LaunchSpec) -> JobStart:
+        images = self._options.images
+        if images is None or job.job_image is None:
+            return start_in_environment(there, job)
+        return images.start(there, job)
 
     def _there(self, folder: RunFolder, ref: AttemptRef) -> RunFolder:
         """The run's folder as its node has it."""
@@ -449,28 +466,27 @@ def _status(job: SlurmJob | None, folder: RunFolder, known_since: float) -> Atte
     return attempt_status(job, folder, " / ".join(lines), known_since)
 
 
-def _prepare(folder: RunFolder, there: RunFolder, launch_spec: LaunchSpec) -> None:
+def _prepare(folder: RunFolder, there: RunFolder, launch_spec: LaunchSpec, start: JobStart) -> None:
     """Write the run's folder and the job's script. Raises LaunchFailed."""
     folder.prepare(launch_spec)
     path = folder.path / JOB_FILE
     try:
-        script = _shared_script(folder, launch_spec)
+        script = _shared_script(start)
         if not launch_spec.shares_folder:
-            script = carried_script(folder, there, launch_spec)
+            script = carried_script(folder, there, launch_spec, start)
         replace_file(path, script)
         path.chmod(0o700)
     except OSError as error:
         raise LaunchFailed(fault_words(path, error)) from error
 
 
-def _shared_script(folder: RunFolder, launch_spec: LaunchSpec) -> str:
-    argv = python_module(launch_spec.python, RUNNER_MODULE, "--run-dir", str(folder.path))
-    variables = folder.environment()
+def _shared_script(start: JobStart) -> str:
     lines = [
         "#!/bin/sh",
         "# Written by MOSAIC. The runner takes the place of the shell, so that signals to the job's script reach it.",
         "umask 077",
-        *(f"export {name}={shlex.quote(value)}" for name, value in variables.items()),
-        f"exec {shlex.join(argv)}",
+        *start.checks,
+        *start.exports,
+        f"exec {shlex.join(start.argv)}",
     ]
     return "\n".join(lines) + "\n"

@@ -173,8 +173,9 @@ def _outside(record: RunRecord, facts: Facts) -> outcome.StopOrigin:
         return outcome.StopOrigin.REBOOT
     if facts.unwatched and not facts.restored:
         return outcome.StopOrigin.SHUTDOWN
-    # Nobody signals the processes of a container by hand: the engine does, asked or not.
-    return outcome.StopOrigin.ENGINE if record.image is not None else outcome.StopOrigin.SOMEBODY
+    # Nobody signals the processes of a container by hand: the engine does, asked or not. On a node it is no container.
+    is_container = record.image is not None and not record.node
+    return outcome.StopOrigin.ENGINE if is_container else outcome.StopOrigin.SOMEBODY
 
 
 def _or_restart(record: RunRecord, end: EndRun) -> Action:

@@ -25,7 +25,7 @@ from mosaic_scheduler.runs.resumption import inputs_of_attempt, resume_point
 from mosaic_scheduler.secrets import SecretVault
 from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_scheduler.workers.probe import WorkerProbe
-from mosaic_scheduler.workers.registry import WorkerRegistry
+from mosaic_scheduler.workers.registry import IMAGE_PYTHON, WorkerRegistry
 from mosaic_scheduler.xmpp.accounts import RunAccounts, agents_of
 from mosaic_servicekit.credentials import RUN_LIFETIME_S, RunSigner
 from mosaic_servicekit.logging import get_log
@@ -86,6 +86,8 @@ class LaunchBuilder:
             grant=lease.grant if lease is not None else None,
             engine_gives_devices=self._engine_gives_devices,
             image=worker.manifest.image,
+            image_python=IMAGE_PYTHON,
+            image_command=worker.image_command,
             secrets={**proxies.secrets(), **secrets},
             environment=proxies.variables(),
             xmpp=None if is_derived else await self._log_in(record, description),

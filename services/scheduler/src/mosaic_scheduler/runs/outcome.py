@@ -239,7 +239,7 @@ def _outcome_from_signal(record: RunRecord, report: ExitReport, number: int) -> 
     message = f"The worker was ended by {_signal_name(number)}."
     if number == signal.SIGKILL and report.oom is None:
         message += " MOSAIC did not ask for that; lack of memory is the usual reason."
-    if number == signal.SIGBUS and record.image is not None:
+    if number == signal.SIGBUS and record.image is not None and not record.node:
         message += f" A full /dev/shm is the usual reason: it has {record.spec.shm_mb} MiB here (`shm_mb`)."
     return _end(EndCause.SIGNAL, message, report)
 

@@ -17,6 +17,8 @@ from mosaic_scheduler.errors import WorkerUnknown, WorkerUnready
 from mosaic_servicekit.logging import get_log
 
 _PYTHON, _HERE = "{python}", "{here}"
+IMAGE_PYTHON = "python"
+"""Interpreter in an image of a worker."""
 _OWN_ROOM = "workerkit"
 """Environment whose interpreter runs the runner, and `{python}`, of a worker that names no room."""
 
@@ -62,6 +64,14 @@ class RegisteredWorker:
         python = self.python if _PYTHON in command else ""
         argv = worker_command(command, python, str(self.here))
         return argv if command[0] == _PYTHON else [self._executable(command[0]), *argv[1:]]
+
+    @property
+    def image_command(self) -> list[str]:
+        """argv in its image before `describe`, `check`, `train`; empty: it has none, or it names a folder of here."""
+        command = self.manifest.command
+        if self.manifest.image is None or any(_HERE in part for part in command):
+            return []
+        return worker_command(command, IMAGE_PYTHON, None)
 
     @property
     def is_half_made(self) -> bool:
@@ -124,7 +134,7 @@ class ImageWorker(RegisteredWorker):
     @property
     def python(self) -> str:
         """The image's own interpreter."""
-        return "python"
+        return IMAGE_PYTHON
 
     @property
     def command(self) -> list[str]:
