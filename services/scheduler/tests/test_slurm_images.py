@@ -26,6 +26,7 @@ IMAGE = "mosaic-test/synthetic"
 APPTAINER = shutil.which("apptainer")
 pytestmark = [
     pytest.mark.broker,
+    pytest.mark.nightly,
     pytest.mark.timeout(600),
     pytest.mark.skipif(APPTAINER is None, reason="needs Apptainer on the PATH"),
     pytest.mark.skipif(shutil.which("docker") is None, reason="needs Docker, for the image"),
