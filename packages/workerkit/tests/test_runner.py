@@ -423,6 +423,28 @@ def test_secrets_go_whatever_the_report_says(tmp_path: Path, report: str) -> Non
     assert folder.exists() == (report == "damaged")
 
 
+def test_secrets_of_a_killed_runner_go_with_the_next_run(tmp_path: Path) -> None:
+    """A runner that was killed could not remove them; those of a run that lives stay."""
+    folders = [
+        make_run_folder(
+            tmp_path / name,
+            worker_argv=python(""),
+            shipper_argv=QUIET_SHIPPER,
+            clears_folder=True,
+        )
+        for name in ("killed", "living", "next")
+    ]
+    for folder in folders:
+        _give_secrets(folder)
+    killed, living, following = folders
+    (killed / "control/runner.lock").touch()
+    with (living / "control/runner.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert start(following).wait(60) == 0
+    assert _secrets(killed) == []
+    assert _secrets(living) != []
+
+
 def _give_secrets(folder: Path) -> None:
     """The one folder that most runs have of the two."""
     (folder / "control/secrets").mkdir()

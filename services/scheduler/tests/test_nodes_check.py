@@ -7,6 +7,7 @@ import pytest
 from tests.records import make_record
 
 from mosaic_contracts.spec import RunKind
+from mosaic_contracts.xmpp import XmppServer
 from mosaic_scheduler.admission.context import Context, XmppLook
 from mosaic_scheduler.admission.nodes import check_agents, check_nodes
 from mosaic_scheduler.executors.protocol import Bounds, Internet, Inventory
@@ -21,6 +22,7 @@ def context(
     elsewhere: str = "n1",
     runs_url: str = LOOPBACK,
     agents: int = 0,
+    xmpp_host: str = "lab.example",
     kind: RunKind = RunKind.TRAIN,
 ) -> Context:
     """What the check looks at."""
@@ -35,9 +37,21 @@ def context(
         ),
         inventory=Inventory(cpus=1, elsewhere=elsewhere),
         runs_url=runs_url,
-        xmpp=XmppLook(agents),
+        xmpp=XmppLook(agents, _server(xmpp_host)),
     )
     return cast("Context", found)
+
+
+def _server(host: str) -> XmppServer:
+    return XmppServer(
+        host=host,
+        port=5222,
+        domain="d",
+        ca_file="ca.crt",
+        api_url="http://127.0.0.1:1",
+        user="u",
+        password_file="p",
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,3 +79,10 @@ def test_agents_that_talk_need_the_shared_folder(shares_folder: bool) -> None:
     assert [check.refuses for check in checks] == ([] if shares_folder else [True])
     assert check_agents(context(shares_folder=False)) == []
     assert all("--node-home" in check.message for check in checks)
+
+
+@pytest.mark.parametrize(("elsewhere", "is_warned"), [("n1", True), ("", False)])
+def test_an_xmpp_server_on_loopback_is_warned_of(elsewhere: str, is_warned: bool) -> None:
+    """Agents on another machine do not reach it, whatever folder they share."""
+    checks = check_agents(context(agents=2, xmpp_host="127.0.0.1", elsewhere=elsewhere))
+    assert [check.level for check in checks] == (["warning"] if is_warned else [])

@@ -203,6 +203,37 @@ async def test_the_grace_time_of_a_users_stop(
     executor.close()
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (75, "--broker-bind"),
+        (77, "/node-home cannot be made there, or belongs to another user"),
+        (127, "/nowhere/python is not there"),
+        (3, "no output"),
+    ],
+)
+async def test_a_job_that_ends_before_its_runner_speaks(
+    slurm: FakeSlurm, tmp_path: Path, code: int, words: str
+) -> None:
+    """Its output stays on the node, so the exit code says why, and what to do."""
+    slurm.take("7")
+    executor = SlurmExecutor(tmp_path, SlurmOptions(node_home="/node-home"), slurm)
+    await executor.submit(launch_spec(REF))
+    listed = slurm.answers["squeue"]
+    slurm.answers |= {
+        "squeue": lambda: listed().replace("RUNNING", "FAILED"),
+        "scontrol": lambda: f"{CONFIG}   JobState=FAILED ExitCode={code}:0\n",
+    }
+    executor._queue.look_soon()
+    status = await executor.status(REF)
+    while status.phase is AttemptPhase.QUEUED:
+        await asyncio.sleep(0.05)
+        status = await executor.status(REF)
+    assert status.phase is AttemptPhase.REFUSED
+    assert words in status.detail
+    executor.close()
+
+
 @pytest.mark.parametrize("kill", [False, True])
 async def test_a_refused_stop_is_sent_again(
     executor: SlurmExecutor, slurm: FakeSlurm, kill: bool

@@ -657,6 +657,23 @@ def _clear(run_dir: Path, attempt: int) -> None:
     _remove([run_dir] if is_drained else [run_dir / top for top in _SECRET_FOLDERS])
 
 
+def _clear_after_killed(run_dir: Path) -> None:
+    """Remove the secrets of other runs on this machine whose runner was killed: it could not do that."""
+    for lock in run_dir.parent.glob("*/control/runner.lock"):
+        secrets = [lock.parents[1] / top for top in _SECRET_FOLDERS]
+        if lock.parents[1] == run_dir or not any(folder.exists() for folder in secrets):
+            continue
+        try:
+            fd = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            continue  # it has ended in this moment
+        try:
+            if try_lock(fd):
+                _remove(secrets)
+        finally:
+            os.close(fd)
+
+
 def _is_drained(run_dir: Path, attempt: int) -> bool:
     """Whether the report says that the stack has all; no, where the worker deleted or damaged the report."""
     try:
@@ -699,6 +716,8 @@ def main() -> int:
         _say("runner.refused", error="another runner holds control/runner.lock")
         return EXIT_LOCKED
     try:
+        if launch.get("clears_folder"):
+            _clear_after_killed(run_dir)
         return _start(run_dir, launch, lock_fd)
     finally:
         if launch.get("clears_folder"):

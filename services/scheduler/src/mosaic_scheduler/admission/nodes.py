@@ -25,14 +25,24 @@ def check_nodes(context: Context) -> list[Check]:
 
 
 def check_agents(context: Context) -> list[Check]:
-    """Agents whose logins a node does not get; nothing is said of any other run."""
-    if not _is_job(context) or not context.xmpp.agents or context.bounds.shares_folder:
+    """Agents that do not reach the XMPP server from a node; nothing is said of any other run."""
+    if not _is_job(context) or not context.xmpp.agents:
         return []
+    if context.bounds.shares_folder:
+        return _check_server(context)
     message = (
         "its agents talk over XMPP, which nodes that share no folder with this machine do not reach: use a stack "
         "without `--node-home`"
     )
     return [wrong(SERVICE, message, ProblemCode.XMPP_UNAVAILABLE)]
+
+
+def _check_server(context: Context) -> list[Check]:
+    server, node = context.xmpp.server, context.inventory.elsewhere
+    if server is None or not node or not is_loopback(f"xmpp://{server.host}"):
+        return []
+    message = f"The server listens on this machine alone ({server.host}): agents on {node} do not reach it."
+    return [warned(SERVICE, message, "Choose this machine as the node (MOSAIC_SLURM_OPTIONS).")]
 
 
 def _is_job(context: Context) -> bool:

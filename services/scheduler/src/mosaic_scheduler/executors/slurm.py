@@ -235,7 +235,7 @@ class SlurmExecutor:
 
     async def _node_words(self, job: SlurmJob, folder: RunFolder) -> str:
         """What the exit code of a job says, whose output stays on its node; empty: nothing."""
-        launched = folder.read_launch()
+        launched = await asyncio.to_thread(folder.read_launch)
         if launched is None or launched.shares_folder:
             return ""
         try:
