@@ -58,7 +58,7 @@ def is_nightly(item: pytest.Item) -> bool:
 
 
 def _case(item: pytest.Item) -> str | None:
-    """The text in brackets behind the name of a test."""
+    """The text in brackets behind the name of a test: the id of its parameters."""
     callspec = getattr(item, "callspec", None)
     return callspec.id if callspec is not None else None
 

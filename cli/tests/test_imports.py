@@ -83,6 +83,7 @@ def stack(answers: Answers) -> Answers:
     return answers
 
 
+@pytest.mark.nightly(by_day=["ps", "show last --json", "stop last"])
 @pytest.mark.parametrize(
     "words",
     ["ps", "ps --json", "ps -t a --sort name", "show last", "show last --json", f"show {RUN_ID[:8]}", "status",

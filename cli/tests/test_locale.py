@@ -54,6 +54,7 @@ def without_faults(done: subprocess.CompletedProcess[bytes]) -> bool:
     return b"Traceback" not in done.stderr and b"Error" not in done.stderr and done.returncode != 1
 
 
+@pytest.mark.nightly(by_day=["ps-ascii", "show last-shift_jis", "workers-ascii"])
 @pytest.mark.parametrize(
     ("verb", "encoding"),
     [
@@ -89,6 +90,7 @@ def test_a_real_locale_shows_what_it_has(other_letters: Answers, tmp_path: Path)
     assert "?? café ? ???".encode("iso8859-1") in done.stdout
 
 
+@pytest.mark.nightly(by_day=["ps->&-", "show last --json->&- 2>&- <&-"])
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
 @pytest.mark.parametrize("verb", ["ps", "show last --json", "completion bash", "show nothing"])
 def test_a_closed_stream_is_like_the_null_device(

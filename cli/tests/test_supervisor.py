@@ -163,6 +163,7 @@ def test_a_look_at_the_lock_is_not_taken_for_a_supervisor(layout: Layout) -> Non
 DAMAGED = [b"", b'{"v": 1, "supervisor_pid": 12, "gat', b"{}", b"[1]", b"\xff\x00" * 200, b"null"]
 
 
+@pytest.mark.nightly(by_day=["{}", "null"])
 @pytest.mark.parametrize("content", DAMAGED)
 def test_a_damaged_stack_file_is_set_aside_with_a_word(layout: Layout, content: bytes) -> None:
     """The stack starts all the same, the person hears of it, and what was there is kept."""
@@ -179,6 +180,7 @@ def test_a_damaged_stack_file_is_set_aside_with_a_word(layout: Layout, content: 
     assert layout.stack_file.with_suffix(".damaged.json").read_bytes() == content
 
 
+@pytest.mark.nightly(by_day=["{}", "null"])
 @pytest.mark.parametrize("content", [*DAMAGED, None])
 def test_a_stack_file_that_is_damaged_while_the_stack_is_up_is_written_again(
     layout: Layout, content: bytes | None

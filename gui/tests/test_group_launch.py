@@ -40,6 +40,7 @@ def click(qtbot: QtBot, client: DesktopClient, name: str) -> None:
     click_button(qtbot, client, name, WAIT_MS)
 
 
+@pytest.mark.nightly
 def test_a_group_is_launched_and_compared(
     qtbot: QtBot, client: DesktopClient, stack: RealStack
 ) -> None:

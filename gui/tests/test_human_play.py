@@ -194,6 +194,7 @@ def test_a_picture_of_a_play_has_its_episode_under_way(person: Person, tmp_path:
     person.stop()
 
 
+@pytest.mark.nightly
 def test_a_recorded_episode_is_taken_over(person: Person) -> None:
     """Random actions first; a person goes on after the first of them, and the tree leads back there."""
     stack, client = person.stack, person.client

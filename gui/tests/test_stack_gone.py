@@ -86,6 +86,7 @@ def test_a_service_that_is_restarted_is_no_stopped_stack(
     qtbot.waitUntil(lambda: badge.text() == "Live", timeout=WAIT_MS)
 
 
+@pytest.mark.nightly
 def test_the_window_of_a_stopped_stack_says_so_from_its_start(
     qtbot: QtBot, stack: RealStack
 ) -> None:

@@ -56,6 +56,7 @@ def wait_state(qtbot: QtBot, client: DesktopClient, run_id: str, state: RunState
     )
 
 
+@pytest.mark.nightly
 def test_a_state_passes_the_events_of_a_flood(stack: RealStack) -> None:
     """Row 34: a window with a backlog shows the end before the last events, and never more time than the run took."""
     client = ClientProcess(stack.home)
@@ -151,6 +152,7 @@ def test_a_run_that_ended_early_has_no_full_bar(
     assert 0 < len(inked) < 0.5 * picture.width()
 
 
+@pytest.mark.nightly
 def test_curves_are_given_back_after_the_page_was_left(
     qtbot: QtBot, client: DesktopClient, stack: RealStack
 ) -> None:

@@ -76,6 +76,7 @@ def test_a_bdi_run_can_be_read_step_by_step(stack: StackUnderTest, xmpp: Xmpp) -
     assert not (stack.run_dir(run_id) / "control/xmpp").exists()
 
 
+@pytest.mark.nightly
 def test_what_was_learned_is_played_and_explained(stack: StackUnderTest, xmpp: Xmpp) -> None:
     """`play last` shows the newest checkpoint in the run's own map, and `beliefs` has every step of it."""
     options = ("-p", "slippery=false", "-p", "map=SFF/FHF/FFG", "--steps", "3000", "-d")
@@ -106,6 +107,7 @@ def test_what_was_learned_is_played_and_explained(stack: StackUnderTest, xmpp: X
     assert result.pairs[0].seeds == 6  # random actions were in the same map
 
 
+@pytest.mark.nightly
 def test_a_lost_server_is_a_note_of_a_run_that_goes_on(stack: StackUnderTest, xmpp: Xmpp) -> None:
     """With the server away in the middle, the run view says degraded while steps go on; a stop ends it well."""
     view = stack.submit("spade", "bdi_q", "FrozenLake-v1", steps=10**9, record="metrics")

@@ -2,12 +2,14 @@
 
 import json
 
+import pytest
 from stack_under_test import StackUnderTest, until
 from webhook_server import webhook_server
 
 RULE = "return<500 for 1k steps"
 
 
+@pytest.mark.nightly
 def test_a_training_that_stays_below_a_return(stack: StackUnderTest) -> None:
     """PPO on CartPole never reaches 500 in 2,048 steps: one alert, at least 1,000 steps after the first episode."""
     with webhook_server() as webhook:

@@ -65,6 +65,7 @@ def result_of_comparer(stack: StackUnderTest, trained: RunView, folder: Path) ->
     return result
 
 
+@pytest.mark.nightly
 def test_two_checkpoints_and_chance_on_equal_seeds(
     stack: StackUnderTest, trained: RunView, tmp_path: Path
 ) -> None:
@@ -127,6 +128,7 @@ def test_an_actor_that_fails_is_left_out(stack: StackUnderTest, trained: RunView
     assert "random" in done.stdout
 
 
+@pytest.mark.nightly
 def test_ctrl_c_stops_the_evaluations(stack: StackUnderTest, trained: RunView) -> None:
     """Nothing of them goes on."""
     python = str(VENVS / "cli" / "bin" / "python")

@@ -83,6 +83,7 @@ def stored(stack: StackUnderTest, run: RunView) -> list[tuple[int, float]]:
     return points
 
 
+@pytest.mark.nightly
 def test_both_curves_are_those_of_the_store(
     stack: StackUnderTest, trained: RunView, without_files: RunView
 ) -> None:

@@ -103,6 +103,12 @@ def scripts(stack: StackUnderTest, tmp_path: Path) -> HardScripts:
     return HardScripts(stack, tmp_path)
 
 
+@pytest.mark.nightly(
+    by_day=[
+        "deletes-folder-import os, shutil; shutil.rmtree(os.getcwd()); play(0)-succeeded-0",
+        "exits-at-once-import os; os._exit(3)-failed-3",
+    ]
+)
 @pytest.mark.parametrize(
     ("name", "ending", "state", "code"),
     [
@@ -140,6 +146,7 @@ def test_a_daemon_ends_with_its_run(scripts: HardScripts) -> None:
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.nightly
 def test_a_script_that_takes_its_time_to_stop(scripts: HardScripts) -> None:
     """SIGTERM may be answered after 8 s, when the run's grace is longer; with a grace of 1 s the script is killed."""
     patient = scripts.begin("patient", LOOP + DEAF_TO_SIGTERM)

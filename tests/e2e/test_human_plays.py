@@ -101,6 +101,7 @@ def test_the_command_line_starts_a_play_of_an_environment(stack: StackUnderTest)
     assert "CartPole-v1" in refused.stderr
 
 
+@pytest.mark.nightly
 def test_an_episode_is_taken_over_at_a_step(stack: StackUnderTest) -> None:
     """At the reset, in the middle and at the last step: the new run's episode is whole, and verifies; not after the
     end. The run that it goes on from is named."""

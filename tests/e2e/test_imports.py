@@ -46,6 +46,7 @@ def left_of_imports(stack: StackUnderTest) -> list[Path]:
     return [path for name in ("uploads", "imports") for path in (stack.home / name).rglob("*")]
 
 
+@pytest.mark.nightly
 def test_an_export_is_the_same_on_another_stack(
     stack: StackUnderTest, elsewhere: StackUnderTest, trained: RunView, tmp_path: Path
 ) -> None:

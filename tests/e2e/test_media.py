@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from stack_under_test import VENVS, StackUnderTest
 
 SCRIPT = """
@@ -51,6 +52,7 @@ model.learn(128, callback=Media())
 """
 
 
+@pytest.mark.nightly
 def test_media_of_a_script(stack: StackUnderTest, tmp_path: Path) -> None:
     """What TensorBoard, W&B and Stable-Baselines3 are given has its names, steps and values; images are PNG files."""
     script = tmp_path / "train.py"

@@ -75,6 +75,7 @@ def test_what_does_not_fit_is_refused_at_submit(stack: StackUnderTest, trained: 
     assert "trained in CartPole-v1" in done.stdout + done.stderr
 
 
+@pytest.mark.nightly
 def test_a_training_begins_with_it_and_is_no_resumption(
     stack: StackUnderTest, trained: RunView
 ) -> None:
@@ -90,6 +91,7 @@ def test_a_training_begins_with_it_and_is_no_resumption(
     assert "cannot go on from a checkpoint" in refused.stderr
 
 
+@pytest.mark.nightly
 def test_a_person_acts_in_the_play_of_a_policy(stack: StackUnderTest, trained: RunView) -> None:
     """By held keys and from `take` to `give`; steps and drawn frames of its replay say who acted."""
     with stack.client() as client:

@@ -49,6 +49,7 @@ def in_exporter(stack: StackUnderTest, code: str, *words: str) -> str:
     return subprocess.check_output(command, env=stack.environ, text=True)
 
 
+@pytest.mark.nightly(by_day=["best"])
 @pytest.mark.parametrize("episode", ["0", "best", "last"])
 def test_an_episode_is_rebuilt_and_every_step_is_equal(
     stack: StackUnderTest, trained: RunView, ended: list[EpisodeRow], episode: str
@@ -193,6 +194,7 @@ def test_a_dataset_holds_whole_episodes(
     assert "exists" in again.stderr
 
 
+@pytest.mark.nightly
 def test_a_dataset_is_rebuilt_of_a_run_without_observations(
     stack: StackUnderTest, trained: RunView, tmp_path: Path
 ) -> None:

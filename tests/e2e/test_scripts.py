@@ -124,6 +124,7 @@ for number, words in enumerate(json.loads(sys.argv[1])):
 """Runs scripts one after the other in one process: their imports take longer than all else."""
 
 
+@pytest.mark.nightly
 def test_scripts_of_others_compute_the_same(stack: StackUnderTest, tmp_path: Path) -> None:
     """CleanRL's `dqn.py` and a script of Stable-Baselines3 print the same with MOSAIC as without, and are recorded."""
     venv = VENVS / "worker_cleanrl"

@@ -106,6 +106,7 @@ def add_program(stack: StackUnderTest) -> None:
     (folder / "beside.py").touch()
 
 
+@pytest.mark.nightly(by_day=["C.UTF-8-ps", "C-workers"])
 @pytest.mark.parametrize("verb", ["ps", "status", "workers", "describe synthetic", "gpus"])
 def test_verbs_import_nothing_of_their_surroundings(stack: StackInSurroundings, verb: str) -> None:
     """A verb works wherever it is typed, whatever PYTHONPATH and PYTHONWARNINGS say."""
@@ -115,6 +116,7 @@ def test_verbs_import_nothing_of_their_surroundings(stack: StackInSurroundings, 
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.nightly(by_day=["C"])
 def test_a_run_of_ours_imports_nothing_of_its_surroundings(stack: StackInSurroundings) -> None:
     """Runner, shipper and worker run as if the surroundings were empty, and everything is stored."""
     view = stack.submit("synthetic", "synthetic", "Synthetic-v0", steps=200)
@@ -125,6 +127,7 @@ def test_a_run_of_ours_imports_nothing_of_its_surroundings(stack: StackInSurroun
     assert view.summary.gaps == 0
 
 
+@pytest.mark.nightly(by_day=["C"])
 def test_a_program_of_a_person_gets_its_surroundings(stack: StackInSurroundings) -> None:
     """It has its own folder on sys.path, what PYTHONPATH names, and the settings of the user who started the stack."""
     view = stack.submit("own", "train", "Anything-v0")
@@ -136,6 +139,7 @@ def test_a_program_of_a_person_gets_its_surroundings(stack: StackInSurroundings)
     assert '"settings": 5' in log
 
 
+@pytest.mark.nightly(by_day=["C"])
 def test_what_a_run_writes_does_not_replace_a_module(stack: StackInSurroundings) -> None:
     """A shipper that starts again in a run's folder, in which modules lie by now, ships all the same."""
     parameters = {"rate": 10_000}  # three seconds: longer than a shipper needs to start again

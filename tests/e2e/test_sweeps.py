@@ -49,6 +49,7 @@ def searched(stack: StackUnderTest) -> RunView:
     return view
 
 
+@pytest.mark.nightly
 def test_every_trial_is_a_run_whose_curve_gives_its_value(
     stack: StackUnderTest, searched: RunView
 ) -> None:

@@ -104,6 +104,7 @@ def test_every_wheel_fits_every_platform(wheels: Path) -> None:
     }
 
 
+@pytest.mark.nightly
 def test_an_installed_mosaic_trains_and_shows(installed: Installed) -> None:
     """demo, up, run, ps, gui and export work without a checkout, and messages name the program `mosaic`."""
     assert "./mosaic" not in installed.mosaic("demo", "--steps", "600")

@@ -89,6 +89,20 @@ def _as_before(spoken: Spoken) -> Iterator[None]:
     client.window.show_page(RUNS)
 
 
+@pytest.mark.nightly(
+    by_day=[
+        "empty_trash",
+        "runs",
+        "watched",
+        "replay",
+        "form",
+        "checkpoints",
+        "sweeps",
+        "settings",
+        "play",
+        "ends",
+    ]
+)
 @pytest.mark.parametrize("show", VIEWS, ids=lambda show: show.__name__.removeprefix("show_"))
 def test_every_view_speaks_the_language(spoken: Spoken, show: Callable[[Spoken], None]) -> None:
     """All that can be read, pointed at or heard in it is translated or is data from elsewhere; nothing is cut."""
@@ -99,6 +113,7 @@ def test_every_view_speaks_the_language(spoken: Spoken, show: Callable[[Spoken],
     assert clipped_texts(spoken.client.window, BUTTON_PADDING) == []
 
 
+@pytest.mark.nightly(by_day=["palette", "columns", "run_menu", "import"])
 @pytest.mark.parametrize("show", POPUPS, ids=lambda show: show.__name__.removeprefix("open_"))
 def test_every_popup_speaks_the_language(spoken: Spoken, show: Callable[[Spoken], None]) -> None:
     """The same of what opens for a moment."""

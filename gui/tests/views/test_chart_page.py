@@ -150,6 +150,7 @@ def test_a_few_charts_have_no_sections(shown: Shown) -> None:
     )
 
 
+@pytest.mark.nightly(by_day=["1", "3"])
 @pytest.mark.parametrize("columns", [1, 2, 3, 4])
 def test_columns_are_chosen(shown: Shown, columns: int) -> None:
     """One to four columns, where the page is wide enough."""

@@ -152,6 +152,7 @@ def said(widget: QWidget) -> str:
     return f"{type(widget).__name__} {widget.objectName() or name_of(widget)!r} in {type(parent).__name__}"
 
 
+@pytest.mark.nightly(by_day=["runs", "train", "watch"])
 @pytest.mark.parametrize("page", [CONNECTION, *PAGES])
 def test_everything_is_reached_with_tab_and_has_a_name(
     qtbot: QtBot, client: DesktopClient, page: str
@@ -231,6 +232,7 @@ def open_panel(qtbot: QtBot, client: DesktopClient, name: str) -> QWidget:
     return panels[name]
 
 
+@pytest.mark.nightly(by_day=["log"])
 @pytest.mark.parametrize("name", ["files", "details", "log", "beliefs", "card"])
 def test_every_panel_of_the_watch_page_is_reached(
     qtbot: QtBot, client: DesktopClient, name: str
@@ -293,6 +295,7 @@ def open_popup(qtbot: QtBot, client: DesktopClient, name: str) -> tuple[QWidget,
     return popup, before
 
 
+@pytest.mark.nightly(by_day=["palette", "curves", "note"])
 @pytest.mark.parametrize("name", sorted(POPUPS))
 def test_a_popup_is_used_and_left_with_the_keyboard(
     qtbot: QtBot, client: DesktopClient, name: str

@@ -56,6 +56,7 @@ def test_tag_popup_opens_inside_of_the_screen(qtbot: QtBot, width: int) -> None:
     popup.close()
 
 
+@pytest.mark.nightly(by_day=["palette", "curves", "note"])
 @pytest.mark.parametrize("name", sorted(POPUPS))
 def test_every_popup_is_whole(qtbot: QtBot, client: DesktopClient, name: str) -> None:  # noqa: F811 - the fixture
     """Each popup of the window lies on the screen."""

@@ -188,6 +188,7 @@ def test_the_first_window_is_all_on_the_screen(client: DesktopClient) -> None:
     assert fits(client.window)
 
 
+@pytest.mark.nightly(by_day=["runs", "train", "watch"])
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_made_without_another_window(client: DesktopClient, page: str) -> None:
     """While a page is made for a window that is there, no part of it is a window for a moment and takes the focus."""

@@ -83,6 +83,7 @@ def _make(python: Path, folder: Path) -> Path:
     return own
 
 
+@pytest.mark.nightly(by_day=["oldest"])
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("which", ["oldest", "newest"])
 def test_the_packages_run_on_other_pythons(which: str, tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
     server.kill()
 
 
+@pytest.mark.nightly(by_day=["config1-permissions violation"])
 @pytest.mark.parametrize(
     ("config", "words"), [(SHUT, "authorization violation"), (OF_ANOTHER, "permissions violation")]
 )

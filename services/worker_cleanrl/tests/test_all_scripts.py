@@ -54,6 +54,7 @@ def test_a_script_that_cannot_run_is_refused_with_the_reason(name: str, make_spe
     assert all(nearest in RUNNABLE for nearest in why.nearest)
 
 
+@pytest.mark.nightly(by_day=["ppo", "dqn", "ppo_continuous_action"])
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_a_script_runs(
     name: str, tmp_path: Path, make_spec: Any, request: pytest.FixtureRequest

@@ -61,6 +61,7 @@ def test_every_script_is_tried() -> None:
     assert tried < can_run <= set(SCRIPT_CASES)
 
 
+@pytest.mark.nightly(by_day=["dqn_atari-BreakoutNoFrameskip-v4-parameters2-networks2"])
 @pytest.mark.parametrize(("algorithm", "environment", "parameters", "networks"), SCRIPTS_OF_GAMES)
 def test_each_script_learns_and_can_be_rebuilt(
     tmp_path: Path,
@@ -104,6 +105,7 @@ def test_each_script_learns_and_can_be_rebuilt(
     assert same(torch.load(path, weights_only=True)["networks"], state["networks"])
 
 
+@pytest.mark.nightly
 def test_an_evaluation_plays_whole_games(tmp_path: Path, make_spec: Any) -> None:
     """A game has five lives: each seeded game is one episode, with the game's own score, neither clipped nor cut."""
     fields = {"algorithm": "ppo_atari_lstm", "environment": BREAKOUT, **ONE_CHECKPOINT}
@@ -135,6 +137,7 @@ def _go_on_within_a_decision(folder: Path, spec: RunSpec, events: list[dict[str,
     assert at <= record["data"]["steps"] < at + FRAMES_A_STEP
 
 
+@pytest.mark.nightly
 def test_whole_games_are_episodes_and_recording_changes_nothing(
     tmp_path: Path, make_spec: Any
 ) -> None:

@@ -59,11 +59,13 @@ def test_an_optimizer_imports_no_compiler() -> None:
     in_child(_train_without_compiler)
 
 
+@pytest.mark.nightly
 def test_what_is_compiled_imports_the_compiler() -> None:
     """`torch.compile` works after an optimizer was used, and the optimizer's methods are marked then."""
     in_child(_compile_after_training)
 
 
+@pytest.mark.nightly
 def test_a_part_of_the_compiler_imports_it() -> None:
     """Other packages find the parts of the compiler that they import."""
     in_child(_import_of_a_part)

@@ -20,6 +20,7 @@ from mosaic_workerkit.testing.recorded import of_type
 pytestmark = pytest.mark.timeout(240)
 
 
+@pytest.mark.nightly(by_day=["ppo", "dqn"])
 @pytest.mark.parametrize("algorithm", CASES)
 def test_a_stop_in_training_saves_and_ends_well(
     tmp_path: Path, make_spec: Any, algorithm: str

@@ -50,6 +50,16 @@ def test_what_is_offered_is_so(offered: Environment) -> None:
     assert offered.render == ("rgb_array" in probe.render_modes)
 
 
+@pytest.mark.nightly(
+    by_day=[
+        "CartPole-v1",
+        "MountainCarContinuous-v0",
+        "LunarLander-v2",
+        "Blackjack-v1",
+        "Taxi-v3",
+        "Hopper-v4",
+    ]
+)
 @pytest.mark.parametrize("offered", EACH_KIND.values(), ids=list(EACH_KIND))
 def test_each_is_offered_for_those_that_can_act_in_it(offered: Environment, make_spec: Any) -> None:
     """An environment names at least one algorithm, and `check` takes exactly the named ones."""
@@ -133,6 +143,7 @@ def test_one_hot_names_the_state() -> None:
     assert env.reset()[0].tolist() == [0.0, 0.0, 1.0]
 
 
+@pytest.mark.nightly(by_day=["dqn-FrozenLake-v1", "ppo-Taxi-v3"])
 @pytest.mark.parametrize(
     ("algorithm", "environment"), [("dqn", "FrozenLake-v1"), ("c51", "Taxi-v3"), ("ppo", "Taxi-v3")]
 )
@@ -227,6 +238,7 @@ def test_pictures_and_sequences_make_no_vector(space: gymnasium.Space[Any]) -> N
     assert probe.form == "picture"
 
 
+@pytest.mark.nightly(by_day=["Blackjack-v1-ppo", "Rooms-v0-dqn"])
 @pytest.mark.parametrize("algorithm", ["ppo", "dqn", "c51"])
 @pytest.mark.parametrize("environment", ["Blackjack-v1", "Rooms-v0"])
 def test_composite_observations_reach_the_script_flat(
@@ -254,6 +266,7 @@ def test_composite_observations_reach_the_script_flat(
     assert compare_rebuilt(finished.events, environment) == 512
 
 
+@pytest.mark.nightly(by_day=["dqn-LunarLander-v2-parameters2"])
 @pytest.mark.parametrize(
     ("algorithm", "environment", "parameters"),
     [

@@ -90,6 +90,7 @@ def evaluate(
     return EvaluationResult.model_validate(found["data"])
 
 
+@pytest.mark.nightly
 def test_cartpole_is_learned(tmp_path: Path, cartpole: Trained) -> None:
     """The greedy policy holds the pole for more than 400 steps of 500 on average."""
     result = evaluate(tmp_path / "run", CARTPOLE, cartpole.checkpoint, episodes=10, sampled=False)
@@ -97,6 +98,7 @@ def test_cartpole_is_learned(tmp_path: Path, cartpole: Trained) -> None:
     assert result.mean > 400
 
 
+@pytest.mark.nightly
 def test_a_warm_start_begins_well(tmp_path: Path, cartpole: Trained) -> None:
     """The first episodes of a training that begins with it are long; from nothing they have about 20 steps."""
     given = {"checkpoint": str(cartpole.checkpoint), "learning_rate": 1e-5}
@@ -105,6 +107,7 @@ def test_a_warm_start_begins_well(tmp_path: Path, cartpole: Trained) -> None:
     assert fmean(each["episode_return"] for each in of_type(finished.events, "episode")[:4]) > 100
 
 
+@pytest.mark.nightly
 def test_a_normalised_policy_needs_its_normaliser(tmp_path: Path, hopper: Trained) -> None:
     """With the statistics of its training a policy does as well as at the training's end, and without them it does not.
 

@@ -51,6 +51,7 @@ def test_a_run_without_episodes_warns(tmp_path: Path, make_spec: Any) -> None:
     assert of_type(finished.events, "checkpoint")[-1]["step"] == 25000
 
 
+@pytest.mark.nightly(by_day=["Endless-v0-20000-Endless-v0 has no time limit-metrics"])
 @pytest.mark.parametrize("level", ["metrics", "episodes", "replay"])
 @pytest.mark.parametrize(
     ("environment", "steps", "cause"),
@@ -73,6 +74,7 @@ def test_a_run_without_episodes_is_noted_with_the_likely_cause(
     assert [warning["message"] for warning in warnings] == [note]
 
 
+@pytest.mark.nightly(by_day=["metrics"])
 @pytest.mark.parametrize("level", ["metrics", "episodes", "replay"])
 def test_the_note_is_taken_back_when_an_episode_ends(
     tmp_path: Path, make_spec: Any, level: str

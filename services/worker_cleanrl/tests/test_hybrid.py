@@ -53,6 +53,7 @@ def hybrid_spec(trained: Trained) -> dict[str, Any]:
     return trained.play
 
 
+@pytest.mark.nightly(by_day=["ppo", "ppo_continuous_action"])
 def test_keys_override_and_a_person_takes_over(tmp_path: Path, hybrid_spec: dict[str, Any]) -> None:
     """Each step says who acted, control is reported, and the episode is rebuilt like any other."""
     person = play_here(tmp_path / "run", hybrid_spec, pace=5.0)

@@ -57,6 +57,7 @@ def result_of(finished: FinishedTraining) -> EvaluationResult:
     return EvaluationResult.model_validate(found["data"])
 
 
+@pytest.mark.nightly(by_day=["ppo", "ppo_continuous_action"])
 def test_a_checkpoint_acts_in_seeded_episodes(
     tmp_path: Path, case_and_checkpoint: tuple[Case, Path]
 ) -> None:

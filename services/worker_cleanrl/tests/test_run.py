@@ -50,6 +50,16 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return get
 
 
+@pytest.mark.nightly(
+    by_day=[
+        "ppo-metrics",
+        "ppo-episodes",
+        "ppo-replay",
+        "ppo-full",
+        "dqn-full",
+        "ppo_continuous_action-full",
+    ]
+)
 @pytest.mark.parametrize(("algorithm", "level"), LEVELS)
 def test_recording_changes_nothing(runs: Any, bare: Any, algorithm: str, level: str) -> None:
     """With the same seed a run has the returns, losses and all other scalars of the bare script, at every level."""
@@ -91,6 +101,7 @@ def test_a_level_records_what_it_says(runs: Any, level: str, has: dict[str, bool
     assert len(kept) == 10
 
 
+@pytest.mark.nightly(by_day=["ppo", "dqn", "ppo_continuous_action"])
 @all_algorithms
 def test_the_config_is_first_and_complete(runs: Any, algorithm: str) -> None:
     """The first event says what really runs; the last one is the only terminal word."""
@@ -164,6 +175,7 @@ def test_without_tensorboard_files_all_else_is_recorded(tmp_path: Path, make_spe
     assert [a for a in of_type(finished.events, "artifact") if a["kind"] == "tensorboard"] == []
 
 
+@pytest.mark.nightly(by_day=["ppo", "dqn", "ppo_continuous_action"])
 @all_algorithms
 def test_an_episode_can_be_rebuilt(runs: Any, algorithm: str) -> None:
     """In a fresh environment, the recorded reset and actions give every recorded hash again, for every episode."""
@@ -181,6 +193,7 @@ def test_full_carries_the_observation(runs: Any) -> None:
         assert step_hash(observation, step["reward"], step["flags"]).hex() == step["hash"]
 
 
+@pytest.mark.nightly(by_day=["ppo", "dqn", "ppo_continuous_action"])
 @all_algorithms
 def test_checkpoints_load_safely(runs: Any, algorithm: str) -> None:
     """Every announced checkpoint is whole, has its digest, and loads without running code from it."""

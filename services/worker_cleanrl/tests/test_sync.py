@@ -203,6 +203,7 @@ def test_a_run_that_never_used_wandb_is_sent_once(tmp_path: Path, server: WandbS
     assert not [path for path in kept if KEY.encode() in path.read_bytes()]
 
 
+@pytest.mark.nightly
 def test_an_offline_folder_is_sent_and_a_refused_key_is_said(
     tmp_path: Path, server: WandbServer
 ) -> None:

@@ -125,6 +125,7 @@ def test_an_online_run_is_at_the_server_as_the_script_sent_it(
     assert list((folder / "home").iterdir()) == []
 
 
+@pytest.mark.nightly
 def test_a_wrong_key_keeps_the_run_offline_unless_w_and_b_is_required(
     tmp_path: Path, make_spec: Any, server: WandbServer
 ) -> None:
@@ -158,6 +159,7 @@ def test_a_wrong_key_keeps_the_run_offline_unless_w_and_b_is_required(
     assert _mentions(finished.folder, wrong) == {"control/WANDB_API_KEY"}
 
 
+@pytest.mark.nightly
 def test_a_stop_while_the_server_is_gone_ends_in_time_and_keeps_the_files(
     tmp_path: Path, make_spec: Any, server: WandbServer
 ) -> None:

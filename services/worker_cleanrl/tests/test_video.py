@@ -60,6 +60,7 @@ def test_videos_are_artifacts_and_change_nothing(tmp_path: Path, make_spec: Any)
     assert _videos(without) == []
 
 
+@pytest.mark.nightly(by_day=["fields1-parameters1"])
 @pytest.mark.parametrize(
     ("fields", "parameters"),
     [

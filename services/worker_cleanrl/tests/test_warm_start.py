@@ -35,6 +35,7 @@ def last_state(folder: Path, events: list[dict[str, Any]]) -> tuple[Path, dict[s
     return path, torch.load(path, weights_only=True)
 
 
+@pytest.mark.nightly(by_day=["ppo", "dqn", "ppo_continuous_action"])
 @pytest.mark.parametrize("algorithm", list(LEARNS_NOTHING))
 def test_a_training_begins_with_what_was_learned(tmp_path: Path, runs: Any, algorithm: str) -> None:
     """A second training that changes no weight ends with those of the first: each network, tensor and normaliser."""

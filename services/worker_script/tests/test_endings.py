@@ -22,6 +22,7 @@ LOOP = (
 )
 
 
+@pytest.mark.nightly(by_day=["import os; os._exit(3)-3-error"])
 @pytest.mark.parametrize(
     ("ending", "code", "phase"),
     [

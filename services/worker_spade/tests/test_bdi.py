@@ -273,6 +273,7 @@ def test_a_refused_spec_has_its_own_exit_code(tmp_path: Path) -> None:
     assert "gamma must be at most 1" in done.stderr
 
 
+@pytest.mark.nightly(by_day=["q_learning"])
 @pytest.mark.parametrize("algorithm", ["bdi_q", "q_learning"])
 def test_a_stop_ends_within_a_second_with_a_checkpoint(
     access: Path, tmp_path: Path, algorithm: str

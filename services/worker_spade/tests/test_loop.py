@@ -121,6 +121,7 @@ def test_a_run_in_the_compiled_loop_tells_the_same(tmp_path: Path) -> None:
     assert sum(event["type"] == "step" for event in reported["list"]) > 20
 
 
+@pytest.mark.nightly(by_day=["list"])
 @pytest.mark.parametrize("loop", ["list", "compiled"])
 def test_sampled_run_says_how_many_episodes_were_played(tmp_path: Path, loop: str) -> None:
     """Episodes keep their numbers, and the last one is sent: the run's sample says how many there were."""

@@ -55,6 +55,7 @@ def test_learned_episodes_are_proved_equal(
         assert result.is_verified, result
 
 
+@pytest.mark.nightly(by_day=["list"])
 @pytest.mark.parametrize("loop", ["list", "compiled"])
 def test_clips_change_nothing_of_what_is_learned(tmp_path: Path, loop: str) -> None:
     """Episodes that are not recorded have clips too; what is recorded is as without them."""

@@ -99,6 +99,17 @@ NO_ANSWER = {
 }
 
 
+@pytest.mark.nightly(
+    by_day=[
+        "prints_nothing-check-rules0",
+        "another_id-check-rules4",
+        "crashes-train-rules11",
+        "gap-train-rules17",
+        "checkpoint_changes-train-rules21",
+        "plays_once-train-rules23",
+        "ignores_stop-stop-rules30",
+    ]
+)
 @pytest.mark.parametrize(
     ("fault", "part", "rules"),
     [

@@ -70,6 +70,12 @@ def test_lines_are_understood(tmp_path: Path) -> None:
     assert ("lr", 1300, 1e-4) in metrics
 
 
+@pytest.mark.nightly(
+    by_day=[
+        '{"global_step": 1, "m": 1e400}-False-number_too_large',
+        '{"type": 17}-False-type_invalid',
+    ]
+)
 @pytest.mark.parametrize(
     ("line", "kept", "reason"),
     [

@@ -84,6 +84,7 @@ WAYS = {
 }
 
 
+@pytest.mark.nightly(by_day=["all-0-0.3", "outbox-0-0.3", "all-3-0.0"])
 @pytest.mark.parametrize("pause", [0.0, 0.3])
 @pytest.mark.parametrize(("way", "code"), [(way, 0) for way in WAYS] + [("all", 3)])
 def test_a_program_that_deletes_its_folder(
