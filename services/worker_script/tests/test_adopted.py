@@ -34,6 +34,23 @@ def test_a_copy_of_a_checkpoint(tmp_path: Path) -> None:
     assert not (tmp_path / "run" / KEPT_NOTES_FILE).exists()
 
 
+def test_a_checkpoint_has_the_step_at_which_it_was_written(tmp_path: Path) -> None:
+    """Also within an episode, of which no step was reported yet."""
+    library = tmp_path / "own" / "safetensors"
+    library.mkdir(parents=True)
+    (library / "__init__.py").touch()
+    (library / "torch.py").write_text(SAFETENSORS)
+    made = run_script(
+        tmp_path,
+        "import gymnasium\nfrom safetensors.torch import save_file\n"
+        "env = gymnasium.make('CartPole-v1')\nenv.reset(seed=1)\n"
+        "for action in (0, 1, 0):\n    env.step(action)\n"
+        "save_file('weights', 'model.bin')\nenv.step(1)\nsave_file('more', 'last.bin')\n",
+    )
+    assert made.code == 0, made.output
+    assert [one["step"] for one in made.of("checkpoint")] == [3, 4]
+
+
 class _Usage(NamedTuple):
     free: int
 

@@ -252,8 +252,10 @@ class Hearing:
         if process == self._bar_process:
             self._bar = (line.done, line.total) if line.done and line.total else None
 
-    def _file(self, _process: str, line: FileLine) -> None:
+    def _file(self, process: str, line: FileLine) -> None:
         self._begin()
+        # Steps are reported a few times a second, and a file has the step at which it was written.
+        self._steps[process] = max(self._steps.get(process, 0), line.steps)
         self._files.take(Path(line.path), self.global_step, line.kind)
 
     def _text(self, _process: str, line: TextLine) -> None:
