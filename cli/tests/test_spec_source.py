@@ -142,10 +142,11 @@ def test_without_an_algorithm_the_only_one_is_taken(mosaic: Mosaic, answers: Ans
     answers["/api/v1/runs"] = RUN
     assert mosaic("run", "mine", "-d")[0] == 0
     assert answers.last("POST").body["algorithm"] == "ppo"
-    known = {**only, "environments": [{"id": "CartPole-v1"}]}
-    answers["/api/v1/workers/mine"] = {**CLEANRL, "description": known}
-    code, _, err = mosaic("run", "mine", "CartPole-v1", "-d")
-    assert (code, "Did you mean `mine ppo CartPole-v1`?" in err) == (2, True)
+    for environments in ([{"id": "CartPole-v1"}], []):
+        known = {**only, "environments": environments}
+        answers["/api/v1/workers/mine"] = {**CLEANRL, "description": known}
+        code, _, err = mosaic("run", "mine", "CartPole-v1", "-d")
+        assert (code, "Did you mean `mine ppo CartPole-v1`?" in err) == (2, True)
     finding = {"level": "blocking", "where": "worker", "message": "No module named 'scipy'."}
     answers["/api/v1/workers/mine"] = {**CLEANRL, "description": None, "findings": [finding]}
     code, _, err = mosaic("run", "mine", "-d")

@@ -108,7 +108,8 @@ def _default_environment(client: Client, worker: str, algorithm: str) -> str:
     if found is None:
         known = [one.id for one in described.algorithms]
         hint = did_you_mean(algorithm, known) or f"It has {', '.join(known) or 'none'}."
-        if len(known) == 1 and algorithm in (one.id for one in described.environments):
+        environments = [one.id for one in described.environments]
+        if len(known) == 1 and (algorithm in environments or not environments):
             hint = f"Did you mean `{worker} {known[0]} {algorithm}`?"
         raise ValueRefused(f"{worker} has no algorithm {algorithm!r}. {hint}")
     if found.unavailable:

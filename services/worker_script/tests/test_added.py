@@ -74,6 +74,15 @@ def test_description(file: ScriptFile) -> None:
     assert roles == ("seed", "total_timesteps", "env_id", "CartPole-v1")
 
 
+def test_environments(file: ScriptFile) -> None:
+    """An argument without choices takes whatever the script can make, so none is listed; choices are the list."""
+    assert AddedScript(file).describe().environments == []
+    text = SCRIPT.replace('"--env-id"', '"--env-id", choices=["CartPole-v1", "Acrobot-v1"]')
+    Path(file.script).write_text(text)
+    listed = [one.id for one in AddedScript(file).describe().environments]
+    assert listed == ["CartPole-v1", "Acrobot-v1"]
+
+
 def test_plan(file: ScriptFile) -> None:
     """Only what the run gives is passed; the script's own defaults hold for the rest."""
     report = AddedScript(file).check(spec(seed=7, steps=60, parameters={"lr": 0.5}))

@@ -117,7 +117,7 @@ def _print_worker(description: WorkerDescription) -> None:
         )
     out.print(algorithms)
     names = ", ".join(environment.id for environment in description.environments)
-    out.print(Text(f"\nEnvironments: {names}"))
+    out.print(Text(f"\nEnvironments: {names or 'any that it can make; it lists none'}"))
     hint = with_command_name(f"Arguments of one: ./mosaic describe {description.worker} ALGORITHM")
     out.print(hint, style="dim")
 

@@ -109,7 +109,6 @@ class AddedScript:
         environment = _first(by_name, _ENVIRONMENT)
         default = by_name[environment].default if environment else None
         choices = by_name[environment].choices if environment else ()
-        known = [str(choice) for choice in choices] or ([str(default)] if default else [])
         return WorkerDescription(
             worker=self._file.id,
             version=VERSION,
@@ -128,8 +127,8 @@ class AddedScript:
                     environment_parameter=environment,
                 )
             ],
-            environments=[Environment(id=name) for name in known],
-            own_environments=True,
+            # Without choices it takes whatever the script can make, which is not known here.
+            environments=[Environment(id=str(choice)) for choice in choices],
         )
 
     def check(self, spec: RunSpec) -> CheckReport:
