@@ -1,6 +1,7 @@
 """What a run of records means for the tables other than the blocks: pure, and validated before any transaction."""
 
 import math
+import struct
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -33,6 +34,10 @@ from mosaic_contracts.wire import (
 )
 
 _MAX_ATTEMPT = 2**31
+POINT = struct.Struct("<qqqd")
+"""Seq, step, microseconds and value of a metric's point, as the store keeps it."""
+NO_STEP = -(2**63)
+"""Step of a point without one; no step can be it, for its range is checked."""
 AFTER_WORKER = INTEGER_LIMIT // 2
 """Added to the seq of what the supervisor says of files: it counts after all that the attempt's worker said of them."""
 
@@ -59,18 +64,6 @@ class EpisodeSpan:
         both.steps = self.steps + other.steps
         both.end = other.end or self.end
         return both
-
-
-class Points:
-    """Columns of one metric's points in a batch."""
-
-    __slots__ = ("seqs", "steps", "times_us", "values")
-
-    def __init__(self) -> None:
-        self.seqs: list[int] = []
-        self.steps: list[int | None] = []
-        self.times_us: list[int] = []
-        self.values: list[float] = []
 
 
 class File(NamedTuple):
@@ -121,7 +114,8 @@ class BatchSummary(NamedTuple):
     global_step: int
     dropped: int
     episodes: dict[tuple[int, int], EpisodeSpan]
-    points: dict[str, Points]
+    points: dict[str, bytearray]
+    """By name of a metric its points, each as `POINT`, in order of seq."""
     files: list[File]
     removals: list[tuple[int, ArtifactPruned]]
     configs: list[tuple[int, bytes]]
@@ -204,7 +198,7 @@ class _Summarizer:
         self.global_step = 0
         self.dropped = 0
         self.episodes = episodes
-        self.points: dict[str, Points] = {}
+        self.points: dict[str, bytearray] = {}
         self.files: list[File] = []
         self.removals: list[tuple[int, ArtifactPruned]] = []
         self.configs: list[tuple[int, bytes]] = []
@@ -257,17 +251,15 @@ class _Summarizer:
     def _add_metric(self, record: Metric, t_us: int) -> None:
         points = self.points.get(record.name)
         if points is None:
-            points = self.points[record.name] = Points()
+            points = self.points[record.name] = bytearray()
         step = record.step
-        if step is not None:
-            _check_range(step, t_us)
-            self.global_step = max(self.global_step, step)
+        if step is None:
+            _check_range(record.seq, t_us)
+            step = NO_STEP
         else:
-            _check_range(t_us)
-        points.seqs.append(record.seq)
-        points.steps.append(step)
-        points.times_us.append(t_us)
-        points.values.append(record.value)
+            _check_range(record.seq, step, t_us)
+            self.global_step = max(self.global_step, step)
+        points += POINT.pack(record.seq, step, t_us, record.value)
 
     def _add_episode(self, record: Episode | EpisodeStart, t_us: int) -> None:
         key = (record.env, record.episode)

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mosaic_contracts.runs import Curve, MetricName
+from mosaic_store.batch_summary import NO_STEP
 from mosaic_store.errors import MetricNotStored
 from mosaic_store.points import (
     GROUP,
     GROUP_POINTS,
-    NO_STEP,
     Columns,
     Groups,
     in_order,

@@ -16,6 +16,7 @@ from mosaic_contracts.curve_set import (
     CurveSet,
     DrawnCurve,
 )
+from mosaic_store.batch_summary import NO_STEP
 from mosaic_store.curve import (
     MetricSeries,
     find_series,
@@ -27,7 +28,7 @@ from mosaic_store.curve import (
 from mosaic_store.episode_curve import read_episode_curve
 from mosaic_store.errors import MetricNotStored
 from mosaic_store.passes import Numbering, read_passes
-from mosaic_store.points import NO_STEP, Columns, Groups
+from mosaic_store.points import Columns, Groups
 from mosaic_store.series import read_tails
 
 _CLOCK_CHUNKS = 24

@@ -70,7 +70,9 @@ def add_files(db: sqlite3.Connection, run: int, attempt: int, summary: BatchSumm
             (run, record.path, attempt, seq, record.reason) for seq, record in summary.removals
         )
         many(_REMOVAL_UPSERT, rows)
-    many(_REMOVAL_UPSERT, ((run, path, attempt, seq, RESTORED) for seq, path in summary.restored))
+    if summary.restored:
+        back = ((run, path, attempt, seq, RESTORED) for seq, path in summary.restored)
+        many(_REMOVAL_UPSERT, back)
     if summary.evaluations:
         encode = msgspec.msgpack.encode
         found = (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from mosaic_contracts.ids import parse_run_id
 from mosaic_contracts.wire import SOURCE_WORKER, BatchHead
 from mosaic_store.batch import StoredBatch, cut_batch
-from mosaic_store.batch_summary import BatchSummary, EpisodeSpan, Points
+from mosaic_store.batch_summary import BatchSummary, EpisodeSpan
 from mosaic_store.coverage import Coverage
 from mosaic_store.files import add_files
 from mosaic_store.media import add_media
@@ -62,7 +62,7 @@ class Ingest:
         self._runs: dict[str, RunRow] = {}
         self._sources: dict[tuple[int, int, str], Coverage] = {}
         self._episodes: dict[tuple[int, int, int, int], EpisodeSpan] = {}
-        self._points: dict[tuple[int, str], list[Points]] = {}
+        self._points: dict[tuple[int, str], list[bytearray]] = {}
 
     @property
     def run_ids(self) -> list[str]:
@@ -154,7 +154,8 @@ class Ingest:
         self._collect_episodes(run.id, batch.attempt, summary.episodes)
         self._collect_points(source, summary.points)
         self._add_files(run.id, batch.attempt, summary)
-        add_media(self._db, run.id, batch.attempt, summary.media)
+        if summary.media:
+            add_media(self._db, run.id, batch.attempt, summary.media)
 
     def _collect_episodes(
         self, run: int, attempt: int, spans: dict[tuple[int, int], EpisodeSpan]
@@ -164,7 +165,7 @@ class Ingest:
             known = self._episodes.get(key)
             self._episodes[key] = span if known is None else known.merged(span)
 
-    def _collect_points(self, source: int, points: dict[str, Points]) -> None:
+    def _collect_points(self, source: int, points: dict[str, bytearray]) -> None:
         for name, added in points.items():
             self._points.setdefault((source, name), []).append(added)
 

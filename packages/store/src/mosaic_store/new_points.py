@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mosaic_contracts.cursor import Cursor, format_cursor
+from mosaic_store.batch_summary import NO_STEP
 from mosaic_store.curve import read_chunk
-from mosaic_store.points import NO_STEP, Columns, in_order
+from mosaic_store.points import Columns, in_order
 from mosaic_store.series import read_tails
 from mosaic_store.sources import Source, read_sources
 

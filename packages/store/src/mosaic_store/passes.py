@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mosaic_store.batch_summary import NO_STEP
 from mosaic_store.curve import EVERY_STEP, Stored, are_few, as_groups, bounds_of
-from mosaic_store.points import NO_STEP, Groups
+from mosaic_store.points import Groups
 
 LEAST = 3
 MOST_PASSES = 64

@@ -6,14 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mosaic_store.batch import pack, unpack
-from mosaic_store.batch_summary import Points
 
-NO_STEP = -(2**63)
-"""Value for a point without a step; no step can be it (`summarize` checks the range)."""
 CHUNK_POINTS = 512
 GROUP_POINTS = 64
 
-COLUMN = np.dtype([("seq", "<i8"), ("step", "<i8"), ("t_us", "<i8"), ("value", "<f8")])
+COLUMN = np.dtype(  # as `batch_summary.POINT`
+    [("seq", "<i8"), ("step", "<i8"), ("t_us", "<i8"), ("value", "<f8")]
+)
 GROUP = np.dtype(
     [
         ("step_min", "<i8"),  # NO_STEP: a point of the group has no step
@@ -33,18 +32,6 @@ Columns = npt.NDArray[Any]
 """Structured array of COLUMN."""
 Groups = npt.NDArray[Any]
 """Structured array of GROUP."""
-
-
-def to_columns(batches: list[Points]) -> Columns:
-    """Columns of several batches' points, in order of seq."""
-    columns = np.empty(sum(len(points.seqs) for points in batches), COLUMN)
-    columns["seq"] = [seq for points in batches for seq in points.seqs]
-    columns["step"] = [
-        NO_STEP if step is None else step for points in batches for step in points.steps
-    ]
-    columns["t_us"] = [t_us for points in batches for t_us in points.times_us]
-    columns["value"] = [value for points in batches for value in points.values]
-    return in_order(columns)
 
 
 def in_order(columns: Columns) -> Columns:
