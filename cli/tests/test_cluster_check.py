@@ -64,8 +64,8 @@ def test_a_controller_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, tmp_
 @pytest.mark.parametrize(
     ("nodes", "is_open", "is_warned"),
     [
-        (["127.0.0.1", "192.0.2.1"], False, True),  # an address for documentation
-        (["127.0.0.1", "192.0.2.1"], True, False),
+        (["127.0.0.1", "203.0.113.1"], False, True),  # an address for documentation
+        (["127.0.0.1", "203.0.113.1"], True, False),
         (["127.0.0.1"], False, False),
     ],
 )
@@ -85,4 +85,4 @@ def test_a_broker_that_nodes_do_not_reach(
     monkeypatch.setenv("MOSAIC_PLACEMENT", "slurm")
     said = [found.message for found in slurm_findings(is_broker_open=is_open)]
     assert ["--broker-bind" in words for words in said] == [False, *([True] if is_warned else [])]
-    assert all("192.0.2.1" in words for words in said[1:])
+    assert all("203.0.113.1" in words for words in said[1:])

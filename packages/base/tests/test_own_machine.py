@@ -12,7 +12,7 @@ from mosaic_base.own_machine import first_elsewhere
     [
         (["127.0.0.1", "localhost"], ""),
         ([], ""),
-        (["127.0.0.1", "192.0.2.1", "192.0.2.2"], "192.0.2.1"),  # addresses for documentation
+        (["127.0.0.1", "203.0.113.1", "203.0.113.2"], "203.0.113.1"),  # addresses for documentation
         (["no-such-host.invalid"], "no-such-host.invalid"),
     ],
 )
@@ -25,7 +25,7 @@ def test_an_address_of_an_interface_is_this_machine() -> None:
     """Not only loopback."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # sends nothing; chooses an interface
+            probe.connect(("203.0.113.1", 9))  # sends nothing; chooses an interface
         except OSError:
             pytest.skip("NOT TESTED: this machine has no network")
         own = str(probe.getsockname()[0])

@@ -184,6 +184,17 @@ def test_report_first_then_heartbeats_then_ray(
         assert str(job.message) in status.detail
 
 
+def test_a_node_as_ray_lists_it() -> None:
+    """What it has, and the address by which it is known to be this machine or another one."""
+    raylet = {
+        "state": "ALIVE",
+        "resourcesTotal": {"CPU": 4.0, "GPU": 1.0, "memory": 2.0**30},
+        "nodeManagerAddress": "203.0.113.1",
+    }
+    node = RayNode.of_raylet(raylet)
+    assert node == RayNode(cpus=4, gpus=1, memory_mb=1024, address="203.0.113.1")
+
+
 @pytest.mark.parametrize(
     ("nodes", "words"),
     [

@@ -85,8 +85,8 @@ async def test_a_refused_question_for_the_nodes(command: str) -> None:
     with pytest.raises(EngineUnavailable, match=r"does not say what it has: .*Invalid user id"):
         await site.largest_node()
     slurm.answers = FakeSlurm().answers
-    slurm.addresses = "127.0.0.1\n192.0.2.1\n"  # an address for documentation
-    assert await site.largest_node() == SlurmNode(4, 4000, 0, 60, "192.0.2.1")
+    slurm.addresses = "127.0.0.1\n203.0.113.1\n"  # an address for documentation
+    assert await site.largest_node() == SlurmNode(4, 4000, 0, 60, "203.0.113.1")
 
 
 @pytest.fixture

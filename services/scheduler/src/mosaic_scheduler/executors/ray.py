@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic_base.atomic import replace_file
+from mosaic_base.own_machine import first_elsewhere
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import RUNNER_LOG, WORKER_LOG, ExitPhase
 from mosaic_contracts.preflight import PlacementPlan
@@ -132,12 +133,14 @@ class RayExecutor:
         await self._list()
         living = [node for node in self._nodes.values() if not node.is_dead]
         gpus = max((node.gpus for node in living), default=0)
+        addresses = {node.address for node in living if node.address}
         return Inventory(
             cpus=max((node.cpus for node in living), default=0),
             memory_mb=max((node.memory_mb for node in living), default=0),
             gpus=gpus,
             gpu_problem="" if gpus else "no node of the Ray cluster has a GPU",
             queue_limit=QUEUE_LIMIT,
+            elsewhere=await asyncio.to_thread(first_elsewhere, sorted(addresses)),
         )
 
     async def ready(self) -> None:

@@ -64,6 +64,7 @@ class RayNode(PeerModel):
     cpus: int = 0
     gpus: int = 0
     memory_mb: int = 0
+    address: str = ""
 
     @classmethod
     def of_raylet(cls, raylet: dict[str, Any]) -> "RayNode":
@@ -75,6 +76,7 @@ class RayNode(PeerModel):
             cpus=int(total.get("CPU", 0)),
             gpus=int(total.get("GPU", 0)),
             memory_mb=int(total.get("memory", 0)) >> 20,
+            address=raylet.get("nodeManagerAddress") or "",
         )
 
 
