@@ -1,16 +1,19 @@
 """`python -m mosaic_analysis.comparer`: a whole comparison for a window (`mosaic_contracts.comparison_orders`)."""
 
-import os
 import signal
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from pydantic import ValidationError
-
-from mosaic_base.input_end import interrupt_at_end_of_input
+from mosaic_base.one_order import (
+    FAILED,
+    INTERRUPTED,
+    interrupt_at_signals,
+    leave,
+    read_order,
+    report,
+)
 from mosaic_client import Client, ClientError, MosaicProblem, connect
 from mosaic_client.comparing.evaluating import ActorEvaluation, started_runs
 from mosaic_client.comparing.policies import PolicyComparison
@@ -25,19 +28,16 @@ from mosaic_contracts.comparison_orders import (
 from mosaic_contracts.comparisons import ActorsDocument, TrainingDocument
 from mosaic_contracts.runs import RunView
 
-_FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
 _EVERY_S = 0.2
 """Least time between two lines of progress."""
 
 
 def main() -> None:
     """Make one comparison. A fault is one line with `problem` on stdout and exit code 1."""
-    # a window that a script started in the background has given it SIGINT ignored
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    interrupt_at_signals()  # a window that a script started in the background has given it SIGINT ignored
     folder = Path()
     try:
-        order = _read_order()
+        order = read_order(ComparisonOrder.model_validate_json, "A ComparisonOrder")
         folder = Path(order.folder)
         folder.mkdir(parents=True, exist_ok=True)
         stack = order.stack
@@ -48,18 +48,7 @@ def main() -> None:
     except OSError as error:
         _fail(f"{error.filename or folder} cannot be written ({error.strerror or error}).")
     except KeyboardInterrupt:
-        os._exit(_INTERRUPTED)
-
-
-def _read_order() -> ComparisonOrder:
-    line = sys.stdin.buffer.readline()
-    try:
-        order = ComparisonOrder.model_validate_json(line)
-    except ValidationError as error:
-        sys.stderr.write(f"A ComparisonOrder is expected on standard input: {error}\n")
-        sys.exit(_USAGE)
-    interrupt_at_end_of_input()
-    return order
+        leave(INTERRUPTED)
 
 
 def _compare(client: Client, asked: PolicyOrder | TrainingOrder, folder: Path) -> None:
@@ -147,25 +136,20 @@ class _Talk:
             line = _text(ComparerLine(progress=self._rows))
             if line != self._said:
                 self._said = line
-                _write(line)
+                report(line)
 
 
 def _say(line: ComparerLine) -> None:
-    _write(_text(line))
+    report(_text(line))
 
 
 def _text(line: ComparerLine) -> str:
     return line.model_dump_json(exclude_defaults=True)
 
 
-def _write(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
-
-
 def _fail(text: str) -> NoReturn:
     _say(ComparerLine(problem=text))
-    os._exit(_FAILED)  # connections may still be open, and are not waited for
+    leave(FAILED)  # connections may still be open
 
 
 if __name__ == "__main__":

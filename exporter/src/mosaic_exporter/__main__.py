@@ -1,17 +1,11 @@
 """`python -m mosaic_exporter`: reads an `ExportOrder` on stdin and reports on stdout (`mosaic_contracts.exports`)."""
 
-import os
-import signal
-import sys
-from types import FrameType
 from typing import NoReturn
 
 from mosaic_base.imports import large_imports
 
 with large_imports():
-    from pydantic import ValidationError
-
-    from mosaic_base.input_end import interrupt_at_end_of_input
+    from mosaic_base.one_order import FAILED, INTERRUPTED, interrupt_at_signals, leave, read_order
     from mosaic_client import Client, ClientError, MosaicProblem, connect
     from mosaic_contracts.exports import (
         DatasetExport,
@@ -25,15 +19,12 @@ with large_imports():
     from mosaic_exporter.errors import ExportProblem
     from mosaic_exporter.talk import ProgressTalk, say
 
-_FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
-
 
 def main() -> None:
     """Make one export. A fault is one line with `problem` on stdout and exit code 1."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
+    interrupt_at_signals()
     try:
-        order = _read_order()
+        order = read_order(ExportOrder.model_validate_json, "An ExportOrder")
         stack = order.stack
         with connect(stack.url, token=stack.token, ca_file=stack.ca_file) as client:
             say(_made(client, order.export, ProgressTalk()))
@@ -44,18 +35,7 @@ def main() -> None:
     except OSError as error:
         _fail(f"{error.filename or 'The file'} cannot be written ({error.strerror or error}).")
     except KeyboardInterrupt:
-        os._exit(_INTERRUPTED)  # a page of frames may still be on its way, and is not waited for
-
-
-def _read_order() -> ExportOrder:
-    line = sys.stdin.buffer.readline()
-    try:
-        order = ExportOrder.model_validate_json(line)
-    except ValidationError as error:
-        sys.stderr.write(f"An ExportOrder is expected on standard input: {error}\n")
-        sys.exit(_USAGE)
-    interrupt_at_end_of_input()
-    return order
+        leave(INTERRUPTED)  # a page of frames may still be on its way
 
 
 def _made(
@@ -92,16 +72,9 @@ def _made(
     return ExporterLine(dataset=make_dataset(client, export, progress))
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    # a second signal must not interrupt the clearing up
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
-
-
 def _fail(text: str, code: str | None = None) -> NoReturn:
     say(ExporterLine(problem=text, code=code))
-    os._exit(_FAILED)  # see above
+    leave(FAILED)
 
 
 if __name__ == "__main__":
