@@ -60,12 +60,15 @@ def test_a_search_is_completed(tab: Tab, answers: Answers) -> None:
     spec = RUN["spec"] | {"environment": "CartPole-v1", "parameters": {"learning_rate": 0.1}}
     answers["/api/v1/runs"] = {"runs": [RUN | {"spec": spec, "tags": ["two words", "old"]}]}
     assert tab("ps", "sta") == ["state:"]
-    assert tab("ps", "lea") == ["learning_rate>"]
+    assert tab("ps", "lea") == ["lr:"], "the short name of a parameter, as in the window"
+    assert tab("ps", "lr", ":", "") == ["0.1"]
+    assert tab("ps", "bes") == ["best>"]
+    assert tab("ps", "since", ":", "") == ["1h", "1d", "7d", "30d"]
     assert tab("ps", "state", ":", "fa") == ["failed"]
     assert tab("ps", "state:fa") == ["state:failed"]
     assert tab("ps", "-state:fa") == [], "an option is completed"
     assert tab("ps", "env", ":", "") == ["CartPole-v1"]
-    assert tab("ps", "tag", ":") == ["old", '"two', 'words"']
+    assert tab("ps", "tag", ":") == ['"two', 'words"', "old"]
     assert complete_search([], "best>1 -tag:ol") == ["best>1 -tag:old"]
 
 

@@ -11,9 +11,13 @@ from mosaic_client.errors import ClientError
 from mosaic_client.location import find_stack
 from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts import http_api
-from mosaic_contracts.choices import RunKind
-from mosaic_contracts.search_words import ALIASES, ENDED, LIVE, STORED_KEYS, TEXT_KEYS, TIME_KEYS
-from mosaic_contracts.states import RunState
+from mosaic_contracts.run_search import parameter_text
+from mosaic_contracts.search_completion import (
+    SearchVocabulary,
+    complete_term,
+    needs_vocabulary,
+    vocabulary_of_values,
+)
 
 _OFFERED = 50
 _LOOKED_AT = 200
@@ -30,62 +34,42 @@ def complete_run(incomplete: str) -> list[str]:
 
 
 def complete_search(before: list[str], word: str) -> list[str]:
-    """Keys and values of a search of the run list; what the newest runs have where a stack answers.
+    """Complete the last term of a search of the run list, as the window does, with what the newest runs have.
 
     Some shells take `state:fa` apart, and in quotes the word has several terms.
     """
+    taken = ""  # what of the term is in words before this one
     if word in _SIGNS:
-        return _search_values(before[-1], "")
-    if before and before[-1] in _SIGNS:
-        return _search_values(before[-2], word)
-    head, space, term = word.rpartition(" ")
-    minus = "-" if term.startswith("-") else ""
-    start = f"{head}{space}{minus}"
-    key, sign, value = term.removeprefix(minus).partition(":")
-    if sign:
-        return [f"{start}{key}:{one}" for one in _search_values(key, value)]
-    return [f"{start}{one}" for one in _search_keys(key)]
-
-
-def _search_keys(incomplete: str) -> list[str]:
-    parameters = {name for run in _newest(_LOOKED_AT) for name in _parameters_of(run)}
-    words = [
-        *(f"{key}:" for key in (*TEXT_KEYS, *TIME_KEYS, "seed")),
-        *(f"{key}>" for key in (*STORED_KEYS, "took", *sorted(parameters))),
+        taken, word = before[-1] + word, ""
+    elif before and before[-1] in _SIGNS:
+        taken = before[-2] + before[-1]
+    search = taken + word
+    runs = _newest(_LOOKED_AT) if needs_vocabulary(search, len(search)) else []
+    found = [
+        f"{search[: one.start]}{one.text}"
+        for one in complete_term(search, len(search), _vocabulary(runs))
     ]
-    return [one for one in words if one.startswith(incomplete)]
+    # A shell puts what several words begin with in the place of what was typed.
+    begins = [one for one in found if one.casefold().startswith(search.casefold())]
+    return [one[len(taken) :] for one in (begins or (found if len(found) == 1 else []))]
 
 
-def _search_values(key: str, incomplete: str) -> list[str]:
-    key = key.rpartition(" ")[2].removeprefix("-")
-    key = ALIASES.get(key, key)
-    if key == "state":
-        known = [*(state.value for state in RunState), LIVE, ENDED]
-    elif key == "kind":
-        known = [kind.value for kind in RunKind]
-    else:
-        found = [value for run in _newest(_LOOKED_AT) for value in _values_of(run, key)]
-        known = sorted(dict.fromkeys(found))
-    return [_quoted(one) for one in known if one.startswith(incomplete)]
-
-
-def _values_of(run: dict[str, Any], key: str) -> list[str]:
-    spec = run["spec"]
-    fields = {"env": "environment", "algo": "algorithm", "worker": "worker"}
-    if key in fields:
-        return [spec[fields[key]]]
-    if key == "tag":
-        return [str(tag) for tag in run.get("tags", [])]
-    parameters = _parameters_of(run)
-    return [str(parameters[key])] if key in parameters else []
-
-
-def _parameters_of(run: dict[str, Any]) -> dict[str, Any]:
-    return {**run.get("defaults", {}), **run["spec"].get("parameters", {})}
-
-
-def _quoted(value: str) -> str:
-    return f'"{value}"' if " " in value else value
+def _vocabulary(runs: list[dict[str, Any]]) -> SearchVocabulary:
+    values: list[tuple[str, str]] = []
+    names: set[str] = set()
+    for run in runs:
+        spec = run["spec"]
+        fields = (("env", "environment"), ("algo", "algorithm"), ("worker", "worker"))
+        values += [(key, spec[field]) for key, field in fields]
+        values += [("tag", str(tag)) for tag in run.get("tags", [])]
+        parameters = {**run.get("defaults", {}), **spec.get("parameters", {})}
+        names.update(parameters)
+        values += [(name, parameter_text(value)) for name, value in parameters.items()]
+        if "seed" in spec:
+            values.append(("seed", str(spec["seed"])))
+        if group := run.get("group"):
+            values.append(("group", group["name"]))
+    return vocabulary_of_values(values, names)
 
 
 def _newest(count: int) -> list[dict[str, Any]]:

@@ -2,7 +2,12 @@
 
 import pytest
 
-from mosaic_contracts.search_completion import SearchVocabulary, complete_term
+from mosaic_contracts.search_completion import (
+    SearchVocabulary,
+    complete_term,
+    needs_vocabulary,
+    vocabulary_of_values,
+)
 
 KNOWN = SearchVocabulary(
     {
@@ -55,3 +60,22 @@ def test_a_completion_takes_the_place_of_its_term() -> None:
     assert one.apply(text) == ("state:failed tag:ablation", 13)
     key = complete_term("ga", 2, KNOWN)[0]
     assert key.apply("ga") == ("gamma:", 6)
+
+
+def test_the_most_frequent_value_comes_first() -> None:
+    """Values are counted over runs; names of parameters are in the order of the alphabet."""
+    made = vocabulary_of_values(
+        [("env", "A-v1"), ("env", "B-v1"), ("env", "B-v1"), ("seed", "1")], {"lr", "gamma"}, ["m"]
+    )
+    assert made == SearchVocabulary(
+        {"env": ["B-v1", "A-v1"], "seed": ["1"]}, ["gamma", "lr"], ["m"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("search", "expected"),
+    [("state:fa", False), ("lr>1 -kind:", False), ("env:C", True), ("sta", True), ("", True)],
+)
+def test_states_are_completed_without_runs(search: str, expected: bool) -> None:
+    """Nobody is asked for what is the same everywhere."""
+    assert needs_vocabulary(search, len(search)) is expected

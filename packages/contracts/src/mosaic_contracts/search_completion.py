@@ -3,7 +3,8 @@
 Pure, without pydantic: the window and the Tab key of the command line use it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from mosaic_contracts.choices import RecordLevel, RunKind
@@ -22,6 +23,7 @@ from mosaic_contracts.search_words import (
 )
 from mosaic_contracts.states import EndCause, RunState
 
+_MOST_VALUES = 30
 _OPERATORS = (">=", "<=", "!=", ":", "=", ">", "<")
 _CHOICES: dict[str, Sequence[str]] = {
     "state": (*(state.value for state in RunState), LIVE, ENDED),
@@ -53,6 +55,31 @@ class SearchVocabulary(NamedTuple):
     values: Mapping[str, Sequence[str]]
     parameters: Sequence[str] = ()
     metrics: Sequence[str] = ()
+
+
+def vocabulary_of_values(
+    values: Iterable[tuple[str, str]],
+    parameters: Collection[str],
+    metrics: Sequence[str] = (),
+) -> SearchVocabulary:
+    """Return what runs have, the most frequent values of each key first.
+
+    Args:
+        values: key and value, once for each run that has it; the name of a parameter is a key, too.
+        parameters: names of parameters.
+        metrics: names of metrics.
+
+    Returns:
+        The vocabulary, with at most 30 values of each key.
+    """
+    counted: dict[str, Counter[str]] = {}
+    for key, value in values:
+        counted.setdefault(key, Counter())[value] += 1
+    common = {
+        key: [value for value, _ in found.most_common(_MOST_VALUES)]
+        for key, found in counted.items()
+    }
+    return SearchVocabulary(common, sorted(parameters), list(metrics))
 
 
 class SearchCompletion(NamedTuple):
@@ -114,6 +141,18 @@ def complete_term(
         found = ((f"{minus}{word}", words) for word, words in _keys(body, vocabulary))
     made = [SearchCompletion(text, words, start, place) for text, words in found if text != term]
     return made[:most]
+
+
+def needs_vocabulary(search: str, place: int) -> bool:
+    """Return whether the completion of a term depends on the runs: states and kinds are the same everywhere.
+
+    Args:
+        search: the search as far as it is written.
+        place: position of the cursor.
+    """
+    term = search[_start_of_term(search, place) : place]
+    key, operator, _ = _split(term.removeprefix("-"))
+    return not operator or ALIASES.get(key, key) not in _CHOICES
 
 
 def _start_of_term(search: str, place: int) -> int:
