@@ -312,12 +312,12 @@ def test_the_queue_says_what_is_waited_for_and_how_long(mosaic: Mosaic, answers:
 
 
 def test_a_run_asks_for_gpus_by_options(mosaic: Mosaic, answers: Answers) -> None:
-    """`--gpus` and `--gpu-memory-mb` are fields of the spec."""
+    """`--gpus`, `--gpu-memory-mb` and `--memory-mb` are fields of the spec."""
     answers["/api/v1/runs/check"] = {"ok": True, "findings": []}
     asked = ("run", "cleanrl", "ppo", "CartPole-v1", "--gpus", "1", "--gpu-memory-mb", "2000")
-    assert mosaic(*asked, "--dry-run")[0] == 0
+    assert mosaic(*asked, "--memory-mb", "4000", "--dry-run")[0] == 0
     spec = answers.last("POST").body
-    assert (spec["gpus"], spec["gpu_memory_mb"]) == (1, 2000)
+    assert (spec["gpus"], spec["gpu_memory_mb"], spec["memory_mb"]) == (1, 2000, 4000)
 
 
 def test_a_stack_elsewhere_is_named_by_options(

@@ -50,6 +50,17 @@ def test_a_run_takes_as_long_as_the_stack_says(
     assert "took         1:05" in mosaic("show", "last")[1]
 
 
+def test_a_run_that_waits_at_a_cluster_is_queued(mosaic: Mosaic, answers: Answers) -> None:
+    """Its attempt has been passed on, and nothing of it has begun: `show` says what `ps` says."""
+    with_run(
+        answers, state="starting", waiting_reason="queued at Slurm: all suitable nodes are busy"
+    )
+    for verb in (("ps",), ("show", "last")):
+        _, shown, _ = mosaic(*verb)
+        assert "queued at Slurm: all suitable nodes are busy" in shown
+        assert "starting" not in shown
+
+
 def test_what_is_a_sample_says_so(mosaic: Mosaic, answers: Answers) -> None:
     """Where the store has a part of the episodes, both numbers are shown and returns are not as if of all."""
     with_run(answers, summary=SAMPLE)

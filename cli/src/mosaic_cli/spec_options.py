@@ -90,6 +90,15 @@ class SpecOptions:
     name: Annotated[str | None, typer.Option("--name", help="Display name.")] = None
     cpus: Annotated[int | None, typer.Option("--cpus", help="Cores to reserve; default 1.")] = None
     gpus: Annotated[int | None, typer.Option("--gpus", help="GPUs to lease; default 0.")] = None
+    memory_mb: Annotated[
+        int | None,
+        typer.Option(
+            "--memory-mb",
+            metavar="MIB",
+            help="MiB of memory that the run may use; a cluster is asked for them. Default: no limit, on a cluster "
+            "what its site gives a job.",
+        ),
+    ] = None
     gpu_memory_mb: Annotated[
         int | None,
         typer.Option(
@@ -169,6 +178,7 @@ class SpecOptions:
             "name": self.name,
             "cpus": self.cpus,
             "gpus": self.gpus,
+            "memory_mb": self.memory_mb,
             "gpu_memory_mb": self.gpu_memory_mb,
             "tags": self.tag or None,
             "note": self.note,

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from mosaic_cli.target import is_elsewhere
-from mosaic_cli.wording import STATE_STYLE, duration, number, run_duration, what
+from mosaic_cli.wording import STATE_STYLE, duration, number, run_duration, state_words, what
 from mosaic_client import light
 from mosaic_contracts.states import RunState
 
@@ -63,7 +63,7 @@ def print_summary(
 def rows(run: "AnyRun", artifacts: "Sequence[AnyArtifact]", home: Path) -> list[tuple[str, Text]]:
     """Names and values of the summary."""
     summary = run.summary or light.SummaryFields()
-    ended = Text(run.state.value, STATE_STYLE[run.state])
+    ended = Text(state_words(run), STATE_STYLE[run.state])
     if run.end:
         ended.append(f": {run.end.message}", "default")
     base = folder_of(run, home)

@@ -13,10 +13,10 @@ WORDS: dict[str, Words] = {
         "Start a run and follow it: WORKER ALGORITHM ENVIRONMENT, or -f SPEC.yaml with further options.",
         options=kinds(
             "--seed=any -s=any --steps=any --record=|metrics|episodes|replay|full --wall-time=any "
-            "--restart=|never|on_interrupt --name=any --cpus=any --gpus=any --gpu-memory-mb=any "
-            "--note=any --priority=any --hold --consent=any --file=any -f=any --detach -d "
-            "--dry-run --from-rl-zoo=any --python=any --yes -y --json --url=any --token-file=any "
-            "--ca-file=any --help -h "
+            "--restart=|never|on_interrupt --name=any --cpus=any --gpus=any --memory-mb=any "
+            "--gpu-memory-mb=any --note=any --priority=any --hold --consent=any --file=any -f=any "
+            "--detach -d --dry-run --from-rl-zoo=any --python=any --yes -y --json --url=any "
+            "--token-file=any --ca-file=any --help -h "
         ),
         repeated=kinds(
             "--param=any -p=any --tag=any -t=any --alert=any --secret=any --set=any --env-var=any "
@@ -71,7 +71,7 @@ WORDS: dict[str, Words] = {
         options=kinds(
             "--detach -d --port=any --broker-port=any --broker-bind=any --broker-runs-url=any "
             "--placement=|process|docker|slurm|ray --partition=any --ray-address=any "
-            "--node-home=any --json --help -h "
+            "--node-home=any --images=any --json --help -h "
         ),
     ),
     "down": Words(
@@ -242,10 +242,10 @@ WORDS: dict[str, Words] = {
         "Start a copy of an earlier run with changed options, and follow it.",
         options=kinds(
             "--seed=any -s=any --steps=any --record=|metrics|episodes|replay|full --wall-time=any "
-            "--restart=|never|on_interrupt --name=any --cpus=any --gpus=any --gpu-memory-mb=any "
-            "--note=any --priority=any --hold --consent=any --environment=any -e=any "
-            "--algorithm=any -a=any --detach -d --json --url=any --token-file=any --ca-file=any "
-            "--help -h "
+            "--restart=|never|on_interrupt --name=any --cpus=any --gpus=any --memory-mb=any "
+            "--gpu-memory-mb=any --note=any --priority=any --hold --consent=any --environment=any "
+            "-e=any --algorithm=any -a=any --detach -d --json --url=any --token-file=any "
+            "--ca-file=any --help -h "
         ),
         repeated=kinds("--param=any -p=any --tag=any -t=any --alert=any --secret=any --set=any "),
         arguments=("run",),
@@ -321,9 +321,9 @@ WORDS: dict[str, Words] = {
         "Show what `run` would start and what is missing; starts nothing.",
         options=kinds(
             "--seed=any -s=any --steps=any --record=|metrics|episodes|replay|full --wall-time=any "
-            "--restart=|never|on_interrupt --name=any --cpus=any --gpus=any --gpu-memory-mb=any "
-            "--note=any --priority=any --hold --consent=any --file=any -f=any --json --url=any "
-            "--token-file=any --ca-file=any --help -h "
+            "--restart=|never|on_interrupt --name=any --cpus=any --gpus=any --memory-mb=any "
+            "--gpu-memory-mb=any --note=any --priority=any --hold --consent=any --file=any -f=any "
+            "--json --url=any --token-file=any --ca-file=any --help -h "
         ),
         repeated=kinds("--param=any -p=any --tag=any -t=any --alert=any --secret=any --set=any "),
         arguments=("worker", "any", "any"),
@@ -332,9 +332,9 @@ WORDS: dict[str, Words] = {
         "Show whether a run would start now, line by line: worker, plan, cores, disk, broker, secrets, consent.",
         options=kinds(
             "--seed=any -s=any --steps=any --record=|metrics|episodes|replay|full --wall-time=any "
-            "--restart=|never|on_interrupt --name=any --cpus=any --gpus=any --gpu-memory-mb=any "
-            "--note=any --priority=any --hold --consent=any --file=any -f=any --json --url=any "
-            "--token-file=any --ca-file=any --help -h "
+            "--restart=|never|on_interrupt --name=any --cpus=any --gpus=any --memory-mb=any "
+            "--gpu-memory-mb=any --note=any --priority=any --hold --consent=any --file=any -f=any "
+            "--json --url=any --token-file=any --ca-file=any --help -h "
         ),
         repeated=kinds("--param=any -p=any --tag=any -t=any --alert=any --secret=any --set=any "),
         arguments=("worker", "any", "any"),

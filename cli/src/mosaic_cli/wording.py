@@ -107,6 +107,13 @@ def ahead(then: datetime | None, now: datetime | None = None) -> str:
     return "in < 1 min"
 
 
+def state_words(run: "AnyRun") -> str:
+    """The state of a run; of one that waits in the queue of a cluster, that it does and why."""
+    if run.state is RunState.STARTING and run.waiting_reason:
+        return run.waiting_reason
+    return run.state.value
+
+
 def run_duration(run: "AnyRun") -> str:
     """How long the run has taken, or takes so far, by the stack's monotonic clock."""
     if run.elapsed_s is not None or run.started_at is None or run.ended_at is None:

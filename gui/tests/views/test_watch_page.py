@@ -97,6 +97,12 @@ def test_a_waiting_run_says_why(shown: Shown) -> None:
     assert shown.page._waiting.text() == "Waiting: needs 1 core; 0 are free"
 
 
+def test_a_run_that_waits_at_a_cluster_says_why(shown: Shown) -> None:
+    """It was passed on to the cluster's queue, whose reason is shown."""
+    shown.watch(RunState.STARTING, waiting_reason="queued at Slurm: other jobs are before it")
+    assert shown.page._waiting.text() == "Waiting: queued at Slurm: other jobs are before it"
+
+
 def test_curves_grow_as_events_come(qtbot: QtBot, shown: Shown) -> None:
     """The first points open the charts, the next ones are drawn into them."""
     shown.watch()

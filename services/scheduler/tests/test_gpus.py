@@ -15,11 +15,12 @@ from tests.script_worker import script_worker
 from tests.stack import Stack, until
 
 from mosaic_contracts.gpus import DeviceState, GpuReport
+from mosaic_contracts.groups import GroupView
 from mosaic_contracts.machine import GpuState, MachineHistory, RunGpu
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord
-from mosaic_contracts.services import MachineRequest, SubmitRequest
+from mosaic_contracts.services import GroupOrder, MachineRequest, SubmitRequest
 from mosaic_contracts.stack import SCHEDULER_DB
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.executors import proc
@@ -348,3 +349,14 @@ async def test_a_rough_start_is_foretold(gpus: Stack) -> None:
     assert told is not None
     assert started is not None
     assert 0 < (told - started).total_seconds() < 620
+
+
+async def test_a_group_that_its_worker_cannot_serve_is_refused(gpus: Stack) -> None:
+    """Only the worker knows what its packages do with a GPU. Nothing waits for one in vain."""
+    said = {"level": "blocking", "where": "gpus", "message": "torch is a build for the CPU only"}
+    script_worker(gpus, "cpu_only", {"ok": False, "findings": [said]}, device="optional")
+    group = {"run": {**SCRIPT, "worker": "cpu_only", "gpus": 1}, "seeds": [1, 2]}
+    with pytest.raises(ProblemError) as caught:
+        await gpus.bus.request("scheduler", "group", GroupOrder(group=group), GroupView, 20)
+    assert "build for the CPU only" in caught.value.problem.detail
+    assert (await gpus.status()).queued == 0

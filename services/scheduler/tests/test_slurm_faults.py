@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from tests.records import make_record
 
-from mosaic_contracts.launch import RUNNER_LOCK, ExitReport
+from mosaic_contracts.launch import RUNNER_LOCK, RUNNER_LOG, ExitReport
 from mosaic_contracts.slurm_settings import CONFIG_COMMAND, NODES_COMMAND
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
@@ -232,6 +232,28 @@ async def test_a_job_that_ends_before_its_runner_speaks(
     assert status.phase is AttemptPhase.REFUSED
     assert words in status.detail
     executor.close()
+
+
+async def test_a_node_that_does_not_see_the_run_folder(
+    executor: SlurmExecutor, slurm: FakeSlurm
+) -> None:
+    """Slurm only says that it could not launch the job; the detail names the folder, and what to do."""
+    slurm.take("7")
+    await executor.submit(launch_spec(REF))
+    listed = slurm.answers["squeue"]
+    slurm.answers["squeue"] = lambda: (
+        listed().replace("RUNNING", "FAILED").replace("None", "JobLaunchFailure")
+    )
+    executor._queue.look_soon()
+    status = await executor.status(REF)
+    while status.phase is AttemptPhase.QUEUED:
+        await asyncio.sleep(0.05)
+        status = await executor.status(REF)
+    assert status.phase is AttemptPhase.REFUSED
+    assert f"node n1 see {executor.folder(REF)}?" in status.detail
+    assert "--node-home" in status.detail
+    (executor.folder(REF) / RUNNER_LOG).write_text("Traceback")
+    assert "--node-home" not in (await executor.status(REF)).detail
 
 
 @pytest.mark.parametrize("kill", [False, True])

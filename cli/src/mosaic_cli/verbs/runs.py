@@ -39,6 +39,7 @@ from mosaic_cli.wording import (
     plural,
     run_duration,
     short_ids,
+    state_words,
     steps_text,
 )
 from mosaic_client import light, reading
@@ -257,7 +258,7 @@ def show(run: option.Run, json: option.Json = False) -> None:
             (one_line(view.name), "bold"), f"  ({view.worker_version or view.spec.worker})"
         )
     )
-    if view.waiting_reason:
+    if view.waiting_reason and view.state is RunState.QUEUED:
         say(f"It waits: {view.waiting_reason}")
     if view.unresponsive:
         say("Its trainer does not move at the moment.")
@@ -483,11 +484,9 @@ def _in_common(runs: Sequence["AnyRun"]) -> str:
 
 
 def _state(run: "AnyRun") -> Text:
-    words = run.state.value
+    words = state_words(run)
     if run.state is RunState.QUEUED and run.position:
         words += f" ({run.position})"
-    if run.state is RunState.STARTING and run.waiting_reason:
-        words = run.waiting_reason
     if run.held and not run.state.is_final:
         words += ", held"
     if run.unresponsive:

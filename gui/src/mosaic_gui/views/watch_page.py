@@ -18,6 +18,7 @@ from mosaic_gui.state.command_keys import title_of
 from mosaic_gui.state.episode_list import Pick
 from mosaic_gui.state.episodes import sample_words
 from mosaic_gui.state.language import tr
+from mosaic_gui.state.run_row import waits_at_engine
 from mosaic_gui.theme.apply import mono_font
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
@@ -325,7 +326,7 @@ class WatchPage(VisibilityFrame):
         self._charts_or_words.setCurrentIndex(0 if model.charts else 1)
         if run is None:
             words = tr("No run is watched. Choose one in the list.")
-        elif run.state.value == "queued":
+        elif run.state.value == "queued" or waits_at_engine(run):
             words = tr(
                 "Waiting: {why}", why=run.waiting_reason or tr("it starts when its turn comes")
             )

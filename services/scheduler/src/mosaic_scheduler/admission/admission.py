@@ -39,6 +39,7 @@ from mosaic_scheduler.admission.provisions import check_parent
 from mosaic_scheduler.admission.resources import notes_on_limits
 from mosaic_scheduler.admission.space import check_disk
 from mosaic_scheduler.admission.sweep_check import check_sweep
+from mosaic_scheduler.errors import EngineUnavailable
 from mosaic_scheduler.events.announcement import RunAnnouncer
 from mosaic_scheduler.executors.inputs import inputs_of
 from mosaic_scheduler.runs.groups import GroupRow
@@ -53,6 +54,7 @@ from mosaic_servicekit.ulid import RunIdSource
 CHECKS = (*RUN_CHECKS, check_sweep)
 """Wrong fields are listed in this order."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_ASK_CLUSTER = "See `./mosaic doctor`. Live runs go on; try it again when the cluster answers."
 
 
 class Admission:
@@ -158,7 +160,7 @@ class Admission:
         spec, refusals = parse_spec(data)
         if spec is None:
             raise _refused(refusals)
-        context = await self._source.gather(spec)
+        context = await self._gather(spec)
         if refusals := _refusals(context):
             raise _refused(refusals)
         for check in _start_checks(context):
@@ -198,7 +200,7 @@ class Admission:
         spec, refusals = parse_spec(request.spec)
         if spec is None:
             return _report(refusals)
-        context = await self._source.gather(spec)
+        context = await self._gather(spec)
         problems = [check for check in _start_checks(context) if check.problem is not None]
         if found := [*_refusals(context), *problems[:1]]:
             return _report(found)
@@ -236,6 +238,9 @@ class Admission:
         """The checks of a spec and of the worker's plan; the plan, how it would be started, and the space it needs."""
         try:
             context = await self._source.gather(spec)
+        except EngineUnavailable as error:
+            away = problem.engine_away(str(error))
+            return [from_problem("cluster", away, _ASK_CLUSTER)], None, None, None
         except ProblemError as error:
             return [self._worker_fault(error)], None, None, None
         checks = [
@@ -263,6 +268,13 @@ class Admission:
         cluster = check_forecast(await self._source.forecast(spec))
         return [*checks, *said, *images, *cluster], report, launch, context.need
 
+    async def _gather(self, spec: RunSpec) -> Context:
+        """What the checks look at. Raises ProblemError: the worker cannot be used, or the cluster does not answer."""
+        try:
+            return await self._source.gather(spec)
+        except EngineUnavailable as error:
+            raise problem.engine_away(str(error)) from error
+
     def _worker_fault(self, error: ProblemError) -> Check:
         """A worker that is known and cannot be asked lacks its image where it lives in one."""
         is_known = error.problem.code == ProblemCode.WORKER_NOT_READY
@@ -273,13 +285,14 @@ class Admission:
     async def _ask_worker(self, context: Context) -> None:
         """Refuse what the worker refuses, and what needs a consent that is not given.
 
-        Its `check` costs a start of its interpreter. So it is asked only where a consent may be needed, and where a
-        checkpoint is to act that it can look into from here.
+        Its `check` costs a start of its interpreter. So it is asked only where a consent may be needed, where a
+        checkpoint is to act that it can look into from here, and where a GPU is wanted: whether its packages can use
+        one is known to the worker alone, and a run that they cannot serve would only fail after its wait for the GPU.
         """
         spec = context.spec
         may_need = spec.consent is not None or spec.internet or context.may_need_consent
         acts = spec.kind.plays and bool(inputs_of(spec, context.description))
-        if not may_need and not (acts and context.bounds.files):
+        if not may_need and not spec.gpus and not (acts and context.bounds.files):
             return
         report = await self._source.ask_worker(context)
         if not report.ok:

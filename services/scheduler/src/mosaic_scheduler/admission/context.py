@@ -285,8 +285,9 @@ class ContextSource:
 
     async def _ask_for_trials(self, trial: Context) -> list[Check]:
         """What the worker itself refuses of the trials' runs, and the consent that they need. One answer is for all."""
-        needs_word = trial.may_need_consent or trial.spec.internet or trial.spec.consent is not None
-        if not needs_word:
+        spec = trial.spec
+        needs_word = trial.may_need_consent or spec.internet or spec.consent is not None
+        if not needs_word and not spec.gpus:
             return []
         report = await self.ask_worker(trial)
         if not report.ok:

@@ -236,8 +236,11 @@ class SlurmExecutor:
     async def _node_words(self, job: SlurmJob, folder: RunFolder) -> str:
         """What the exit code of a job says, whose output stays on its node; empty: nothing."""
         launched = await asyncio.to_thread(folder.read_launch)
-        if launched is None or launched.shares_folder:
+        if launched is None:
             return ""
+        if launched.shares_folder:
+            has_output = await asyncio.to_thread((folder.path / launch.RUNNER_LOG).exists)
+            return "" if has_output else _not_shared(job.node, folder.path)
         try:
             shown = await self._commands.run("scontrol", "show", "job", job.job_id)
         except (SlurmRefused, EngineUnavailable) as error:
@@ -464,6 +467,14 @@ def _status(job: SlurmJob | None, folder: RunFolder, known_since: float) -> Atte
     is_over = job is not None and job.has_ended
     lines = last_lines(folder.path / launch.RUNNER_LOG, _RUNNER_LINES) if is_over else []
     return attempt_status(job, folder, " / ".join(lines), known_since)
+
+
+def _not_shared(node: str, folder: Path) -> str:
+    """The usual reason of a job that has ended without a line, while it was to write into the run's folder."""
+    return (
+        f". Does its node {node} see {folder}? All nodes must see MOSAIC_HOME under the same path, and have the right "
+        "to write there. Move it to a shared file system, or start the stack with `--node-home` for nodes that share nothing."
+    )
 
 
 def _prepare(folder: RunFolder, there: RunFolder, launch_spec: LaunchSpec, start: JobStart) -> None:
