@@ -52,6 +52,7 @@ def make_run_folder(
         "nonce": "n0nce",
         "worker_argv": worker_argv or [],
         "shipper_argv": shipper_argv or [],
+        "drain_argv": [],
         "env": {},
         "broker_url": broker_url,
         "broker_ca": broker_ca,
@@ -65,6 +66,7 @@ def make_run_folder(
         "outbox_bytes": outbox_bytes,
         "when_outbox_full": when_outbox_full,
         "image": None,
+        "job_image": None,
         "doors": doors or [],
     }
     (control / "launch.json").write_text(json.dumps(launch))
