@@ -31,6 +31,7 @@ def test_files(home: Path, tmp_path: Path) -> None:
         name="mine",
         python=Path(sys.executable),
         env_var=["MUJOCO_GL=egl"],
+        resume_arg="--resume-from",
     )
     folder = home / "workers.d" / "mine"
     manifest = WorkerManifest.model_validate(tomllib.loads((folder / "worker.toml").read_text()))
@@ -38,6 +39,7 @@ def test_files(home: Path, tmp_path: Path) -> None:
     assert manifest.command[-2:] == ["{here}/script.toml", str(tmp_path / script)]
     file = tomllib.loads((folder / "script.toml").read_text())
     assert file["words"] == ["--track", "a b"]
+    assert file["resume_argument"] == "resume_from"
     assert file["variables"] == ["MUJOCO_GL=egl"]
     assert (file["script"], file["directory"]) == (str(tmp_path / script), str(tmp_path))
     add(script, remove=True, name="mine")

@@ -30,6 +30,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
             "integer, at most 3 | null",
         ),
         ({"type": "boolean"}, "boolean"),
+        ({"type": ["string", "null"], "x-checkpoint": True}, "checkpoint: RUN/last, or a path"),
     ],
 )
 def test_bounds_and_choices(shown: io.StringIO, schema: dict[str, Any], words: str) -> None:

@@ -23,7 +23,8 @@ def refuse_checkout(folder: Path, worker: str, *, is_for_script: bool) -> None:
     Args:
         folder: the checkout.
         worker: id that it would have.
-        is_for_script: whether something was given that is for a script: arguments, an interpreter or variables.
+        is_for_script: whether something was given that is for a script: arguments, an interpreter, variables or
+            an argument for a checkpoint.
 
     Raises:
         FileProblem: it is no checkout.
@@ -36,7 +37,7 @@ def refuse_checkout(folder: Path, worker: str, *, is_for_script: bool) -> None:
         )
     if is_for_script:
         raise ValueRefused(
-            "Arguments, --python and --env-var are for a script. Scripts of a checkout run in the environment of "
+            "Arguments, --python, --env-var and --resume-arg are for a script. Scripts of a checkout run in the environment of "
             "the worker `cleanrl`, with the parameters of each run."
         )
     if worker == _OWN:

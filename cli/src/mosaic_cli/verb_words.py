@@ -341,7 +341,9 @@ WORDS: dict[str, Words] = {
     ),
     "add": Words(
         "Add a training script of your own, or a checkout of CleanRL, to the workers, or take it off with --remove.",
-        options=kinds("--name=any --python=any --replace --remove --json --help -h "),
+        options=kinds(
+            "--name=any --python=any --resume-arg=any --replace --remove --json --help -h "
+        ),
         repeated=kinds("--env-var=any "),
         arguments=("any", "any"),
         endless=True,

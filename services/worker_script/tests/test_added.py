@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import CHECKPOINT_MARK
 from mosaic_worker_script.added import AddedScript, ScriptFile, read_script_file
 from mosaic_worker_script.errors import ScriptUnreadable
 from mosaic_workerkit.testing.recorded import of_type, read_events, write_spec
@@ -83,6 +84,28 @@ def test_environments(file: ScriptFile) -> None:
     assert listed == ["CartPole-v1", "Acrobot-v1"]
 
 
+def test_an_argument_takes_checkpoints(file: ScriptFile) -> None:
+    """The argument that `--resume-arg` names takes a checkpoint; one that is not there, or no path, is refused."""
+    Path(file.script).write_text(
+        SCRIPT.replace("args =", 'parser.add_argument("--resume")\nargs =')
+    )
+    script = AddedScript(file.model_copy(update={"resume_argument": "resume"}))
+    algorithm = script.describe().algorithms[0]
+    marked = [
+        name
+        for name, schema in algorithm.parameters["properties"].items()
+        if schema.get(CHECKPOINT_MARK)
+    ]
+    assert (marked, algorithm.warm_start, algorithm.resumes) == (["resume"], True, False)
+    report = script.check(spec(parameters={"resume": "/runs/x/model.pt"}))
+    assert report.plan["argv"][-2:] == ["--resume", "/runs/x/model.pt"]
+    for name in ("resumes", "seed"):
+        with pytest.raises(
+            ScriptUnreadable, match=f"no argument '{name}' that takes a path.*resume"
+        ):
+            AddedScript(file.model_copy(update={"resume_argument": name})).describe()
+
+
 def test_plan(file: ScriptFile) -> None:
     """Only what the run gives is passed; the script's own defaults hold for the rest."""
     report = AddedScript(file).check(spec(seed=7, steps=60, parameters={"lr": 0.5}))
@@ -107,14 +130,21 @@ def test_refused(file: ScriptFile, parameters: dict[str, Any], words: str) -> No
 
 def test_training(file: ScriptFile, tmp_path: Path) -> None:
     """The worker's command runs the script with the run's arguments, and records it."""
+    Path(file.script).write_text(
+        SCRIPT.replace("args =", 'parser.add_argument("--resume")\nargs =')
+    )
     toml = tmp_path / "script.toml"
     toml.write_text(
         f'id = "mine"\ntitle = "t"\nscript = "{file.script}"\npython = "{file.python}"\n'
-        f'directory = "{tmp_path}"\nwords = []\n'
+        f'directory = "{tmp_path}"\nwords = []\nresume_argument = "resume"\n'
     )
     assert read_script_file(toml).words == []
     run = tmp_path / "run"
-    write_spec(run, spec(seed=3, parameters={"lr": 0.25}).model_dump(mode="json"))
+    (run / "inputs/resume").mkdir(parents=True)
+    (run / "inputs/resume/model.pt").touch()
+    resumed = "inputs/resume/model.pt"
+    given = {"lr": 0.25, "resume": resumed}
+    write_spec(run, spec(seed=3, parameters=given).model_dump(mode="json"))
     command = [sys.executable, "-m", "mosaic_worker_script", str(toml), file.script]
     made = subprocess.run(
         [*command, "train", "--run-dir", str(run)],
@@ -126,6 +156,7 @@ def test_training(file: ScriptFile, tmp_path: Path) -> None:
     )
     assert made.returncode == 0, made.stderr
     assert "seed=3, total_timesteps=50, lr=0.25, fast=False" in made.stdout
+    assert f"resume={str(run / resumed)!r}" in made.stdout
     events = read_events(run)
     config = of_type(events, "config")[0]["data"]
     assert config["arguments"]["lr"] == 0.25

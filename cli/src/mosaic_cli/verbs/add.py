@@ -60,6 +60,15 @@ def add(
             "of your shell; may be repeated.",
         ),
     ] = None,
+    resume_arg: Annotated[
+        str | None,
+        typer.Option(
+            "--resume-arg",
+            metavar="NAME",
+            help="The script's argument for a file that it begins with, e.g. `resume`: it then takes checkpoints of "
+            "runs (`-p resume=RUN/last`).",
+        ),
+    ] = None,
     replace: Annotated[
         bool,
         typer.Option(
@@ -92,13 +101,15 @@ def add(
     if not is_checkout and not file.is_file():
         raise FileProblem(f"There is no script {script}.")
     if is_checkout:
-        refuse_checkout(file, worker, is_for_script=bool(words or python or env_var))
+        refuse_checkout(file, worker, is_for_script=bool(words or python or env_var or resume_arg))
     _require_free(folder, worker, replace=replace)
     if is_checkout:
         facts, own = f"folder = {quoted(str(file))}\n", checkout_worker(worker, file)
     else:
         interpreter, given = script_interpreter(python), with_values(env_var or [])
         facts = _script_toml(worker, file, interpreter, words or [], given)
+        if resume_arg:
+            facts += f"resume_argument = {quoted(resume_arg.lstrip('-').replace('-', '_'))}\n"
         own = _worker_toml(worker, file)
     folder.mkdir(parents=True, exist_ok=True)
     replace_file(folder / (CHECKOUT_FILE if is_checkout else _SCRIPT_FILE), facts)

@@ -158,11 +158,15 @@ def _print_algorithm(algorithm: Algorithm) -> None:
 
 def _type(schema: dict[str, Any]) -> str:
     """The type of a parameter with its bounds, or the values that can be chosen."""
+    from mosaic_contracts.worker import CHECKPOINT_MARK
+
     if "enum" in schema:
         choices: list[Any] = schema["enum"]
         return " | ".join(
             value if isinstance(value, str) else json_line(value) for value in choices
         )
+    if schema.get(CHECKPOINT_MARK) is True:
+        return "checkpoint: RUN/last, or a path"
     if "anyOf" in schema:
         return " | ".join(_type(part) for part in schema["anyOf"])
     kind = schema.get("type", "?")

@@ -15,7 +15,13 @@ from mosaic_contracts.models import UserModel
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import ParameterValue, RecordLevel, RunSpec
-from mosaic_contracts.worker import Algorithm, CheckReport, Environment, WorkerDescription
+from mosaic_contracts.worker import (
+    CHECKPOINT_MARK,
+    Algorithm,
+    CheckReport,
+    Environment,
+    WorkerDescription,
+)
 from mosaic_worker_script.arguments import ScriptArgument, read_arguments
 from mosaic_worker_script.command import ScriptCommand
 from mosaic_worker_script.errors import CommandRefused, ScriptUnreadable
@@ -55,6 +61,8 @@ class ScriptFile(UserModel):
     """Arguments of every run, in front of those of the run."""
     variables: list[str] = Field(default_factory=list)
     """Environment variables of every run, as `NAME=VALUE`."""
+    resume_argument: str | None = None
+    """Argument by which the script begins with a file that an earlier run has saved; None: it has none."""
 
 
 def read_script_file(path: Path) -> ScriptFile:
@@ -102,9 +110,10 @@ class AddedScript:
         """Return the script's arguments as the parameters of one algorithm.
 
         Raises:
-            ScriptUnreadable: the script cannot be read.
+            ScriptUnreadable: the script cannot be read, or lacks the argument for a checkpoint.
         """
         arguments = read_arguments(Path(self._file.script))
+        self._require_resume_argument(arguments)
         by_name = {argument.name: argument for argument in arguments}
         environment = _first(by_name, _ENVIRONMENT)
         default = by_name[environment].default if environment else None
@@ -120,11 +129,13 @@ class AddedScript:
                     id=self.algorithm,
                     title=Path(self._file.script).name,
                     summary="A script of your own." if arguments else "It declares no arguments.",
-                    parameters=_schema(arguments),
+                    parameters=self._schema(arguments),
                     default_environment=str(default) if default else UNKNOWN_ENVIRONMENT,
                     steps_parameter=_number(by_name, _STEPS),
                     seed_parameter=_number(by_name, _SEED),
                     environment_parameter=environment,
+                    warm_start=self._file.resume_argument is not None,
+                    resumes=False,
                 )
             ],
             # Without choices it takes whatever the script can make, which is not known here.
@@ -157,7 +168,7 @@ class AddedScript:
             ScriptUnreadable: the spec is one that `check` calls blocking.
             SystemExit: with the script's own exit code when that is not 0.
         """
-        plan = self._plan(context.spec)
+        plan = self._plan(self._with_input(context.spec, context.run_dir))
         if plan.is_blocked:
             raise ScriptUnreadable(plan.refusal)
         steps = _first(plan.values or {}, _STEPS)
@@ -171,9 +182,40 @@ class AddedScript:
         if self.ending.code:
             sys.exit(self.ending.code)
 
+    def _with_input(self, spec: StoredSpec, run_dir: Path) -> StoredSpec:
+        """The spec with the whole path of the checkpoint, which lies in the run's folder; the script runs elsewhere."""
+        name = self._file.resume_argument
+        value = spec.parameters.get(name) if name is not None else None
+        if name is None or not isinstance(value, str) or value.startswith(("/", "~")):
+            return spec
+        return spec.model_copy(
+            update={"parameters": {**spec.parameters, name: str(run_dir / value)}}
+        )
+
     def _command(self, plan: _Plan) -> ScriptCommand:
         argv = [self._file.python, self._file.script, *self._file.words, *(plan.words or [])]
         return ScriptCommand(argv, Path(self._file.directory), plan.variables)
+
+    def _require_resume_argument(self, arguments: list[ScriptArgument]) -> None:
+        """Refuse a name that is no argument of the script, or one whose value can be no path."""
+        name = self._file.resume_argument
+        takes_paths = [one.name for one in arguments if one.type in (None, "string")]
+        if name is not None and name not in takes_paths:
+            raise ScriptUnreadable(
+                f"{self._file.script} has no argument {name!r} that takes a path (--resume-arg of `./mosaic add`). It "
+                f"has: {', '.join(takes_paths) or 'none'}. Add it again with `--replace`."
+            )
+
+    def _schema(self, arguments: list[ScriptArgument]) -> dict[str, Any]:
+        properties = {argument.name: argument.schema() for argument in arguments}
+        if self._file.resume_argument in properties:
+            properties[self._file.resume_argument][CHECKPOINT_MARK] = True
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": [argument.name for argument in arguments if argument.required],
+            "additionalProperties": False,
+        }
 
     def _plan(self, spec: RunSpec | StoredSpec) -> _Plan:
         plan = _Plan()
@@ -193,7 +235,7 @@ class AddedScript:
             if name is not None and value is not None:
                 given[name] = value
         asked = check_parameters(
-            dict(spec.parameters), _schema(arguments), plan, algorithm=self.algorithm
+            dict(spec.parameters), self._schema(arguments), plan, algorithm=self.algorithm
         )
         given |= asked
         for argument in arguments:
@@ -210,15 +252,6 @@ class AddedScript:
         ]
         plan.values = {one.name: given.get(one.name, one.default) for one in arguments}
         return plan
-
-
-def _schema(arguments: list[ScriptArgument]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {argument.name: argument.schema() for argument in arguments},
-        "required": [argument.name for argument in arguments if argument.required],
-        "additionalProperties": False,
-    }
 
 
 def _first(known: Any, names: tuple[str, ...]) -> str | None:
