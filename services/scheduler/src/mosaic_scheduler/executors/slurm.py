@@ -473,7 +473,8 @@ def _not_shared(node: str, folder: Path) -> str:
     """The usual reason of a job that has ended without a line, while it was to write into the run's folder."""
     return (
         f". Does its node {node} see {folder}? All nodes must see MOSAIC_HOME under the same path, and have the right "
-        "to write there. Move it to a shared file system, or start the stack with `--node-home` for nodes that share nothing."
+        "to write there. Move it to a shared file system, or start the stack with `--node-home` for nodes that share "
+        "nothing."
     )
 
 
