@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.gateway_double import Mosaic
 
 from mosaic_cli.cluster_check import settings_findings, slurm_findings
 from mosaic_contracts.slurm_settings import parse_settings
@@ -86,3 +87,20 @@ def test_a_broker_that_nodes_do_not_reach(
     said = [found.message for found in slurm_findings(is_broker_open=is_open)]
     assert ["--broker-bind" in words for words in said] == [False, *([True] if is_warned else [])]
     assert all("203.0.113.1" in words for words in said[1:])
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--images", "."], "add `--placement slurm`"),
+        (["--images", "gone", "--placement", "slurm"], "./mosaic images export cleanrl -o gone/"),
+    ],
+)
+def test_a_folder_of_images_that_cannot_be_used_is_refused(
+    mosaic: Mosaic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], says: str
+) -> None:
+    """Before anything starts: another kind of placement, and a folder that is not there."""
+    monkeypatch.chdir(tmp_path)
+    code, out, err = mosaic("up", "-d", *options)
+    assert (code, out) == (2, "")
+    assert says in err

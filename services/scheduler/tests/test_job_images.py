@@ -9,10 +9,15 @@ import struct
 import subprocess
 import uuid
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunKind, RunSpec
+from mosaic_scheduler.admission.context import Context
+from mosaic_scheduler.admission.provisions import check_job_image
 from mosaic_scheduler.errors import LaunchFailed
 from mosaic_scheduler.executors.job_images import JobImages, job_images
 from mosaic_scheduler.executors.protocol import AttemptRef, LaunchSpec
@@ -92,6 +97,17 @@ def test_a_worker_without_an_image_runs_in_the_nodes_environment(images: JobImag
     """As a script of a user's own does, whose environment is a folder."""
     assert images.fault(None, [], RunKind.TRAIN) == ""
     assert "a folder of this machine" in images.fault(IMAGE, [], RunKind.TRAIN)
+
+
+def test_a_run_without_its_image_is_refused_in_words(images: JobImages) -> None:
+    """A submit refuses it as a worker that is not ready; preflight has it in the line of the image."""
+    images.file(IMAGE).unlink()
+    fault = images.fault(IMAGE, COMMAND, RunKind.TRAIN)
+    (check,) = check_job_image(cast(Context, SimpleNamespace(image_fault=fault)))
+    assert check.refuses
+    assert (check.where, check.code) == ("worker", ProblemCode.WORKER_NOT_READY)
+    assert (check.line().title, check.line().todo) == ("Image", "Do that, and check again.")
+    assert check_job_image(cast(Context, SimpleNamespace(image_fault=""))) == []
 
 
 def recorded(

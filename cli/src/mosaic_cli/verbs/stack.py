@@ -214,7 +214,7 @@ def _choose_node_home(
 
 def _choose_images(images: Path | None, placement: Placement | None) -> None:
     """Hand to the scheduler where the images of jobs are."""
-    if images is None or not images.name:
+    if images is None:
         return
     if placement is not Placement.SLURM:
         raise ValueRefused("--images is for jobs of Slurm: add `--placement slurm`.")

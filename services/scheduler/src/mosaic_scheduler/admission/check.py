@@ -59,6 +59,7 @@ _TODO_OF_TOPIC = {
     "internet": "Switch `internet` off, or start the stack with such a network.",
     "device": "Request what this machine has (`./mosaic gpus`), or use a worker that needs no GPU.",
     "packages": "Install the named packages, and check again.",
+    "image": "Do that, and check again.",
     "secrets": "Set it with `./mosaic secret set NAME`.",
     "xmpp": "Do that, and check again; `./mosaic xmpp status` shows more.",
 }

@@ -11,13 +11,14 @@ from mosaic_contracts.tracking import (
     parameters_by_role,
     without_userinfo,
 )
-from mosaic_contracts.worker import WorkerDescription
+from mosaic_contracts.worker import Finding, WorkerDescription
 from mosaic_contracts.xmpp import SERVICE
 from mosaic_scheduler import problem
 from mosaic_scheduler.admission.check import (
     AS_IT_IS,
     Check,
     blocked,
+    from_finding,
     from_problem,
     passed,
     unknown,
@@ -164,7 +165,13 @@ def check_job_image(context: Context) -> list[Check]:
     """The worker's image, where jobs of a cluster run in one."""
     if not context.image_fault:
         return []
-    return [wrong("worker", context.image_fault, ProblemCode.WORKER_NOT_READY)]
+    finding = Finding(
+        level="blocking",
+        where="worker",
+        message=context.image_fault,
+        code=ProblemCode.WORKER_NOT_READY,
+    )
+    return [from_finding(finding, "image")]
 
 
 def check_restart(context: Context) -> list[Check]:
