@@ -4,7 +4,7 @@
 """
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 
 import pytest
@@ -54,25 +54,26 @@ def pytest_collection_modifyitems(
 def is_nightly(item: pytest.Item) -> bool:
     """Whether a test is marked `nightly` and is none of those that the mark keeps by day."""
     mark = item.get_closest_marker("nightly")
-    return mark is not None and _case(item) not in mark.kwargs.get("by_day", ())
+    return mark is not None and not _listed(item, mark.kwargs.get("by_day", ()))
 
 
-def _case(item: pytest.Item) -> str | None:
-    """The text in brackets behind the name of a test: the id of its parameters."""
-    callspec = getattr(item, "callspec", None)
-    return callspec.id if callspec is not None else None
+def _listed(item: pytest.Item, by_day: Iterable[str]) -> set[str]:
+    """Entries of the list that name this case: its id in brackets, or the beginning of it before a hyphen."""
+    case = item.callspec.id if hasattr(item, "callspec") else ""
+    return {entry for entry in by_day if f"{case}-".startswith(f"{entry}-")}
 
 
 def _check_names(items: list[pytest.Item]) -> None:
     """Refuse a mark whose `by_day` names no test: a case with a new name would silently be left for the night."""
-    cases: dict[str, set[str | None]] = {}
-    for item in items:
-        cases.setdefault(item.nodeid.partition("[")[0], set()).add(_case(item))
+    missing: dict[str, set[str]] = {}
     for item in items:
         mark = item.get_closest_marker("nightly")
-        by_day = mark.kwargs.get("by_day", ()) if mark is not None else ()
-        if missing := set(by_day) - cases[item.nodeid.partition("[")[0]]:
-            raise pytest.UsageError(f"{item.nodeid}: by_day names no case of it: {missing}")
+        if mark is not None and (by_day := set(mark.kwargs.get("by_day", ()))):
+            name = item.nodeid.partition("[")[0]
+            missing[name] = missing.get(name, by_day) - _listed(item, by_day)
+    for name, entries in missing.items():
+        if entries:
+            raise pytest.UsageError(f"{name}: by_day names no case of it: {entries}")
 
 
 @pytest.hookimpl(tryfirst=True)

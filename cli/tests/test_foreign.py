@@ -303,6 +303,7 @@ def altered(data: bytes, chance: random.Random) -> Iterator[bytes]:
         yield bytes(copy[: chance.randrange(len(copy))] if chance.random() < 0.3 else copy)
 
 
+@pytest.mark.nightly(by_day=["*.wandb", "loss"])
 @pytest.mark.parametrize("pattern", ["*tfevents*.0", "*.wandb", "meta.yaml", "loss", "mlflow.db"])
 def test_whatever_is_altered_is_read_or_refused(folder: Path, tmp_path: Path, pattern: str) -> None:
     """No other error comes out of a file."""

@@ -100,6 +100,7 @@ def test_what_cannot_be_built_is_told(mosaic: Mosaic, checkout: Path) -> None:
     assert (code, "could not be built" in err) == (1, True)
 
 
+@pytest.mark.nightly
 @on_an_engine
 def test_changed_sources_are_told(mosaic: Mosaic, checkout: Path) -> None:
     """After a pull of other sources an image is stale and says so; what the build does not copy changes nothing."""

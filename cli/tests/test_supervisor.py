@@ -235,6 +235,7 @@ def test_a_second_supervisor_is_refused(layout: Layout) -> None:
         StackLock.take(layout.lock_file)
 
 
+@pytest.mark.nightly(by_day=["-d"])
 @pytest.mark.parametrize("way", ["-d", "xmpp"])
 def test_a_start_waits_for_the_end_of_a_stack_that_is_taken_down(layout: Layout, way: str) -> None:
     """`up` right after `down &` waits until the old stack is gone, and then starts a new one."""

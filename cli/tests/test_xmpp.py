@@ -56,6 +56,7 @@ def test_the_server_comes_and_goes_with_the_stack_up(with_server: Layout, mosaic
     assert service(layout, "gateway").state == "up"
 
 
+@pytest.mark.nightly
 @needs_ejabberd
 @pytest.mark.timeout(180)  # several starts of a server that takes seconds each
 def test_the_next_stack_has_the_server_again(with_server: Layout) -> None:

@@ -141,6 +141,7 @@ def test_a_webhook_is_added_tested_and_removed(
     assert list((stack.home / TARGETS_DIR).glob("chat*")) == []
 
 
+@pytest.mark.nightly
 def test_a_command_is_added_on_the_machine_of_the_stack(
     qtbot: QtBot, client: DesktopClient, tmp_path: Path
 ) -> None:
@@ -157,6 +158,7 @@ def test_a_command_is_added_on_the_machine_of_the_stack(
     assert json.loads(taken.read_text())["event"] == TEST
 
 
+@pytest.mark.nightly
 def test_a_target_that_does_not_take_the_test_says_why(
     qtbot: QtBot, client: DesktopClient, tmp_path: Path
 ) -> None:

@@ -149,6 +149,7 @@ def test_a_run_is_archived_from_its_menu_and_comes_back_by_a_drop(
     assert (client.window.page, client.watch.run_id) == (WATCH, run_id)
 
 
+@pytest.mark.nightly
 def test_a_folder_of_old_runs_is_imported_by_the_menu(
     client: DesktopClient, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -181,6 +182,7 @@ def test_everything_is_backed_up_from_the_page_of_storage(
         assert any(f"runs/{run_id}" in name for name in backup.namelist())
 
 
+@pytest.mark.nightly
 def test_a_report_of_selected_runs_is_written_and_opened(
     client: DesktopClient, qtbot: QtBot, run_id: str, tmp_path: Path
 ) -> None:

@@ -79,6 +79,7 @@ def wait_pill(client: ClientProcess, word: str, about: str, after: int) -> None:
     client.wait(is_said, f"{word}: {about}", after)
 
 
+@pytest.mark.nightly
 def test_a_client_that_was_asleep_under_a_flood(stack: RealStack, client: ClientProcess) -> None:
     """It stays live, gets what the gateway could not keep for it from the store, and has each value once."""
     run_id = watched(stack, client, rate=FLOOD, events=FLOOD * (SLEEP_S + 4), metrics=1.0)
@@ -93,6 +94,7 @@ def test_a_client_that_was_asleep_under_a_flood(stack: RealStack, client: Client
     assert client.notices(known) == []
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_opened_in_its_middle(stack: RealStack, client: ClientProcess) -> None:
     """What the store has and what comes live join without a gap or a double, and the past's facts come too."""
     run_id = stack.submit(rate=1_500, events=9_000, metrics=0.5)

@@ -122,6 +122,7 @@ def person(qtbot: QtBot, stack: RealStack) -> Iterator[Person]:
     made.leave()
 
 
+@pytest.mark.nightly
 def test_frozen_lake_is_won_by_keys(person: Person) -> None:
     """By turns: each press is a step with its picture; the end has a summary, and any key begins the next episode."""
     start = person.client.play_start
@@ -177,6 +178,7 @@ def test_a_play_outlives_its_gateway(person: Person) -> None:
     person.stop()
 
 
+@pytest.mark.nightly
 def test_a_picture_of_a_play_has_its_episode_under_way(person: Person, tmp_path: Path) -> None:
     """`--screenshot DIR --run RUN` takes one picture: the keyboard is at the play, and one of its keys is held."""
     client = person.client

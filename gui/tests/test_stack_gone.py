@@ -74,6 +74,7 @@ def test_a_stopped_stack_is_named_and_started_again(
     qtbot.waitUntil(lambda: client.window.page == RUNS, timeout=WAIT_MS)
 
 
+@pytest.mark.nightly
 def test_a_service_that_is_restarted_is_no_stopped_stack(
     qtbot: QtBot, client: DesktopClient, stack: RealStack
 ) -> None:

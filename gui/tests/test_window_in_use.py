@@ -113,6 +113,7 @@ def test_an_episode_is_cut_off_with_its_run(
     assert "goes on" not in texts()
 
 
+@pytest.mark.nightly
 def test_a_run_that_ended_early_has_no_full_bar(
     qtbot: QtBot, client: DesktopClient, stack: RealStack
 ) -> None:

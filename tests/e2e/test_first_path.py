@@ -152,6 +152,7 @@ def test_a_killed_worker_leaves_the_run_up_to_its_death(
     assert_whole(stack, view)
 
 
+@pytest.mark.nightly
 def test_stop_saves_a_checkpoint(stack: StackUnderTest) -> None:
     """`stop` ends a run as cancelled at a safe point, with a checkpoint of where it was."""
     view = stack.submit("cleanrl", "dqn", "CartPole-v1", steps=500_000)

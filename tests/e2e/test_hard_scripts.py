@@ -165,6 +165,7 @@ def test_a_script_that_takes_its_time_to_stop(scripts: HardScripts) -> None:
         assert (scripts.folder / name / "saved").exists() == (name == "patient")
 
 
+@pytest.mark.nightly
 def test_a_large_file(scripts: HardScripts) -> None:
     """A file of 5 GB in the folder of the run is in its manifest with its size."""
     run_id = scripts.begin("large", LOOP + LARGE_FILE)
@@ -176,6 +177,7 @@ def test_a_large_file(scripts: HardScripts) -> None:
     large.unlink()  # other tests read all files of the stack
 
 
+@pytest.mark.nightly
 def test_much_output(scripts: HardScripts) -> None:
     """A script that prints hundreds of megabytes has all of them in its log, and its steps in the store."""
     run_id = scripts.begin("much", LOOP + MUCH_OUTPUT)

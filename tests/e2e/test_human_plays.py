@@ -85,6 +85,7 @@ def test_frozen_lake_is_played_to_the_goal(stack: StackUnderTest) -> None:
     assert any("missing: 2-6" in note for note in result.notes)
 
 
+@pytest.mark.nightly
 def test_the_command_line_starts_a_play_of_an_environment(stack: StackUnderTest) -> None:
     """An environment that is unknown, and a key map that does not fit, are refused with what is close or wrong."""
     done = stack.cli("play", "CartPole-v1", "--seed", "0", "-d")
@@ -139,6 +140,7 @@ def test_an_episode_is_taken_over_at_a_step(stack: StackUnderTest) -> None:
     assert "The last step to begin at is 5" in done.stderr
 
 
+@pytest.mark.nightly
 async def test_cart_pole_goes_on_by_itself(stack: StackUnderTest) -> None:
     """From the first key on, at the rate, until the pole falls; then the next episode waits for a key."""
     pole = play(stack, "CartPole-v1", rate=60.0)

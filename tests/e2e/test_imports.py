@@ -87,6 +87,7 @@ def test_an_export_is_the_same_on_another_stack(
     assert left_of_imports(elsewhere) == []
 
 
+@pytest.mark.nightly
 def test_what_is_refused_leaves_nothing(elsewhere: StackUnderTest, tmp_path: Path) -> None:
     """A file of another program, and one that is no regular file: words, exit code 2, and no run."""
     before = elsewhere.cli("ps", "--json").stdout

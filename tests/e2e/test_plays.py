@@ -31,6 +31,7 @@ def test_a_play_is_a_run_with_every_step(
     assert verified.returncode == 0, verified.stdout + verified.stderr
 
 
+@pytest.mark.nightly
 def test_an_evaluation_is_printed_and_listed(stack: StackUnderTest, trained: RunView) -> None:
     """Mean, standard error and every return, of a checkpoint named by its step; the same seeds, the same returns.
 

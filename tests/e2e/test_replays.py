@@ -133,6 +133,7 @@ def clip_under_way(stack: StackUnderTest, run_id: str) -> tuple[psutil.Process, 
     return None
 
 
+@pytest.mark.nightly
 @pytest.mark.kill
 def test_a_clip_of_a_killed_run_is_a_file_of_the_run(stack: StackUnderTest, tmp_path: Path) -> None:
     """Worker and encoder are killed in the middle of a clip: it is listed with its episode and step, and it plays."""
@@ -228,6 +229,7 @@ def test_steps_of_an_episode_are_lines(stack: StackUnderTest, trained: RunView) 
     assert all(len(event["observation"]) == 4 for event in events)
 
 
+@pytest.mark.nightly
 async def test_a_running_run_is_watched_until_it_ends(stack: StackUnderTest) -> None:
     """Frames of the chosen environment come while it trains, as pictures; the iterator ends with the run."""
     view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=500_000)

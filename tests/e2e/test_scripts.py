@@ -73,6 +73,7 @@ for episode in range(4):
 """
 
 
+@pytest.mark.nightly
 def test_an_episode_of_a_script_is_replayed(stack: StackUnderTest, tmp_path: Path) -> None:
     """An episode in an environment of Gymnasium is rebuilt by the worker for plays, and is equal step by step."""
     script = tmp_path / "car.py"
@@ -86,6 +87,7 @@ def test_an_episode_of_a_script_is_replayed(stack: StackUnderTest, tmp_path: Pat
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
 
 
+@pytest.mark.nightly
 def test_a_group_of_scripts_and_a_failure(stack: StackUnderTest, script: Path) -> None:
     """`{seed}` makes a group of one line; a script that raises is a failed run with its last words."""
     python = str(VENVS / "worker_play" / "bin" / "python")

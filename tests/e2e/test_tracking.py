@@ -38,6 +38,7 @@ def _send(pids: list[int], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
+@pytest.mark.nightly
 def test_the_key_of_an_online_run_is_found_nowhere(stack: StackUnderTest, tmp_path: Path) -> None:
     """Without consent it does not start; then it is sent, and no process, answer, event, file or export has the key."""
     search = SecretSearch(stack, KEY, control=ENVIRONMENT)

@@ -92,13 +92,14 @@ def test_the_processor_time_of_a_test_includes_its_processes(folder: Path) -> No
 
 
 def test_the_cases_that_a_mark_lists_run_by_day(folder: Path) -> None:
-    """The listed cases of a test with parameters run; a listed name that no case has is refused."""
+    """Listed cases run, also by the beginning of their ids; a listed name that no case has is refused."""
     mark = '@pytest.mark.nightly(by_day=["a"])'
-    cases = '@pytest.mark.parametrize("letter", ["a", "b", "c"])\ndef test_letter(letter): pass\n'
+    cases = '@pytest.mark.parametrize(("letter", "n"), [("a", 1), ("ab", 2), ("c", 3)])\n'
+    cases += "def test_letter(letter, n): pass\n"
     (folder / "test_a.py").write_text(f"import pytest\n\n{mark}\n{cases}")
     _, report, text = run(folder)
     assert read_counts(report) == Counts(passed=1, nightly=2), text
-    _, report, text = run(folder, "test_a.py::test_letter[b]")
+    _, report, text = run(folder, "test_a.py::test_letter[c-3]")
     assert read_counts(report) == Counts(passed=1), text
     cases = cases.replace('"a"', '"d"')
     (folder / "test_a.py").write_text(f"import pytest\n\n{mark}\n{cases}")

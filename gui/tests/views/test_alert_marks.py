@@ -76,6 +76,7 @@ def test_an_alert_of_no_curve_is_on_the_returns(shown: Shown) -> None:
     assert chart(shown, LOSS).alerts.marks == []
 
 
+@pytest.mark.nightly(by_day=["step", "wall"])
 @pytest.mark.parametrize("axis", list(XAxis))
 def test_marks_lie_on_every_axis(shown: Shown, axis: XAxis) -> None:
     """Whatever the axis counts, the mark is at the point of the alert's step."""

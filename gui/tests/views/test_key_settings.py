@@ -44,6 +44,7 @@ def press(qtbot: QtBot, client: DesktopClient, name: str, keys: str) -> None:
     qtbot.keySequence(QApplication.focusWidget(), keys)
 
 
+@pytest.mark.nightly
 def test_a_command_gets_other_keys_at_once(
     qtbot: QtBot, client: DesktopClient, tmp_path: Path
 ) -> None:

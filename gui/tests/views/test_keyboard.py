@@ -190,6 +190,7 @@ def _look(widget: QWidget) -> QImage:
     return widget.grab().toImage()
 
 
+@pytest.mark.nightly(by_day=["train"])
 @pytest.mark.parametrize("page", [RUNS, TRAIN, WATCH])
 def test_shortcuts_are_shown_where_they_are_offered(
     qtbot: QtBot, client: DesktopClient, page: str
@@ -362,6 +363,7 @@ def test_no_shortcut_fires_while_somebody_types(qtbot: QtBot, client: DesktopCli
     assert client.window.notices.text == ""
 
 
+@pytest.mark.nightly(by_day=["train"])
 @pytest.mark.parametrize("page", [RUNS, TRAIN, TRAINED, WATCH, SETTINGS])
 def test_the_palette_has_every_key_of_the_page(
     qtbot: QtBot, client: DesktopClient, page: str

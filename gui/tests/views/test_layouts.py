@@ -56,6 +56,7 @@ def seen(client: DesktopClient) -> dict[str, bool]:
     return parts | {"stage": client.window.watch.stage.isVisible()}
 
 
+@pytest.mark.nightly(by_day=["Train", "Replay"])
 @pytest.mark.parametrize(
     ("name", "shown"),
     [

@@ -102,6 +102,7 @@ def test_the_unused_one_gives_way() -> None:
     assert found(a=1.0, b=IN_USE_S - 1, c=5.0) is None
 
 
+@pytest.mark.nightly
 async def test_a_fifth_waits_where_four_are_in_use(stack: Stack) -> None:
     """It says so."""
     run_ids = await ended_runs(stack, MAX_DASHBOARDS + 1)
@@ -129,6 +130,7 @@ async def _reason(stack: Stack, run_id: str) -> str:
     return found[0]
 
 
+@pytest.mark.nightly
 async def test_what_cannot_be_opened(stack: Stack) -> None:
     """Unknown runs, no run, a dashboard of a dashboard, and a stack in which no worker has TensorBoard."""
     assert (await refused(stack)).problem.code is ProblemCode.REQUEST_INVALID

@@ -142,6 +142,7 @@ async def test_a_run_gets_its_devices_and_gives_them_back(gpus: Stack) -> None:
     await until(lambda: all_free(gpus), PATIENCE_S)
 
 
+@pytest.mark.nightly
 async def test_foreign_users_are_waited_for_and_named(gpus: Stack, machine: FakeMachine) -> None:
     """A program that is no run of ours holds a device: nobody gets it until it has gone; sharing goes past it."""
     for uuid in ("GPU-a", "GPU-b"):
@@ -198,6 +199,7 @@ async def test_a_killed_scheduler_finds_every_lease_again(
     await until(lambda: all_free(gpus), PATIENCE_S)
 
 
+@pytest.mark.nightly
 async def test_a_suspended_run_keeps_its_device(gpus: Stack, machine: FakeMachine) -> None:
     """Stopped by SIGSTOP it holds what it has; killed it gives it back, and the next one starts."""
     machine.remove("GPU-b")
@@ -240,6 +242,7 @@ async def test_a_device_that_falls_off_the_bus_is_told(gpus: Stack, machine: Fak
     assert any("GPU is lost" in note for note in (await gpus.get(run.run_id)).notes)
 
 
+@pytest.mark.nightly
 async def test_the_only_device_vanishes_under_its_run(gpus: Stack, machine: FakeMachine) -> None:
     """When the driver lists nothing any more, the run has a note, its lease stands, and preflight says it."""
     machine.remove("GPU-b")
@@ -267,6 +270,7 @@ async def line(stack: Stack, **spec: object) -> PreflightLine:
     return device
 
 
+@pytest.mark.nightly
 async def test_what_can_never_be_is_refused_with_the_figure(gpus: Stack) -> None:
     """More devices or more memory than there are; and preflight says the same, or that it would wait."""
     refusals = {
@@ -334,6 +338,7 @@ async def test_a_driver_that_hangs_holds_back_no_run_on_the_cpu(
         await stack.close()
 
 
+@pytest.mark.nightly
 async def test_a_rough_start_is_foretold(gpus: Stack) -> None:
     """Once such runs have been seen, or the running run has a time limit, a waiting run shows its expected start."""
     busy = await running(gpus, gpus=2, wall_time_s=600)

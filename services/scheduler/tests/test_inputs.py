@@ -139,6 +139,7 @@ async def test_a_play_that_its_worker_refuses_is_not_queued(stack: Stack) -> Non
     assert caught.value.problem.fields[0]["offers"] == offers
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 async def test_a_play_shows_what_a_run_has_learned(stack: Stack) -> None:
     """The worker gets the order to `play` the newest checkpoint in the run's own world; a second play is the same."""

@@ -179,6 +179,7 @@ async def _shut_down(stack: Stack, run_id: str, number: signal.Signals = signal.
     await until(gone)
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 async def test_a_shutdown_interrupts(stack: Stack) -> None:
     """A run that saved in time is `interrupted`; `resume` starts one that makes the steps that are left."""
@@ -274,6 +275,7 @@ async def test_a_stop_without_a_stack_is_no_interruption(stack: Stack) -> None:
     assert (ended.state, ended.end.cause) == (RunState.CANCELLED, EndCause.STOPPED_BY_USER)
 
 
+@pytest.mark.nightly(by_day=["parameters0-has no checkpoint"])
 @pytest.mark.broker
 @pytest.mark.parametrize(
     ("parameters", "says"),

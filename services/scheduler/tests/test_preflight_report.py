@@ -92,6 +92,7 @@ async def test_submit_check_and_preflight_refuse_the_same(stack: Stack) -> None:
         assert [entry.message for entry in blocking] == [f"{at}: {said}" for at, said in found]
 
 
+@pytest.mark.nightly
 @pytest.mark.own_stack
 async def test_what_only_delays_is_a_warning(stack: Stack) -> None:
     """Cores in use and a recorder that is away do not refuse a run, and say what follows."""
@@ -137,6 +138,7 @@ async def test_a_full_disk_blocks(stack: Stack) -> None:
     assert (line(report, "disk").level, line(report, "disk").code) == ("blocking", "disk_low")
 
 
+@pytest.mark.nightly
 async def test_where_a_run_goes_on_after_a_shutdown_is_told(stack: Stack) -> None:
     """Only of a run that is started again then: from its checkpoint, or a warning that its algorithm takes none."""
     script_worker(stack, "plain", {"ok": True, "findings": []})
@@ -151,6 +153,7 @@ async def test_where_a_run_goes_on_after_a_shutdown_is_told(stack: Stack) -> Non
     assert "restart" not in {each.id for each in (await preflight(stack)).lines}
 
 
+@pytest.mark.nightly
 @pytest.mark.own_stack
 async def test_a_folder_that_takes_no_runs_blocks(stack: Stack) -> None:
     """Where no run can have a folder the disk's line blocks with the reason, and a submit is refused with it.
@@ -199,6 +202,7 @@ async def test_what_needs_consent_starts_with_it_only(stack: Stack) -> None:
     assert again.spec.consent == report.digest
 
 
+@pytest.mark.nightly
 async def test_internet_is_a_need_of_the_spec_itself(stack: Stack) -> None:
     """A worker that needs nothing of the world outside is given internet only with consent to exactly that."""
     without = await preflight(stack)
@@ -213,6 +217,7 @@ async def test_internet_is_a_need_of_the_spec_itself(stack: Stack) -> None:
     assert run.spec.internet
 
 
+@pytest.mark.nightly
 async def test_a_memory_limit_is_judged_where_it_would_hold(stack: Stack) -> None:
     """More than the machine has is refused with both figures; that processes are not held to a limit is said twice."""
     report = await preflight(stack, memory_mb=2**24)

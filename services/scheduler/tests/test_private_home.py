@@ -71,6 +71,7 @@ def test_a_home_of_an_older_version_is_closed(tmp_path: Path) -> None:
     close_home(tmp_path / "absent")
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 @pytest.mark.timeout(60)
 async def test_a_worker_keeps_the_umask_of_its_user(stack: Stack, tmp_path: Path) -> None:

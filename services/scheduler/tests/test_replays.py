@@ -176,6 +176,7 @@ async def _is_there(stack: Stack, run_id: str) -> bool:
     return stack.worker_file(run_id, "verb").exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 @pytest.mark.shared_stack
 async def test_several_episodes_are_rebuilt_by_one_replay(stack: Stack) -> None:
@@ -196,6 +197,7 @@ async def test_several_episodes_are_rebuilt_by_one_replay(stack: Stack) -> None:
         assert problem.code is ProblemCode.REQUEST_INVALID
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 @pytest.mark.shared_stack
 async def test_a_chain_is_given_with_all_episodes_before_it(stack: Stack) -> None:
@@ -211,6 +213,7 @@ async def test_a_chain_is_given_with_all_episodes_before_it(stack: Stack) -> Non
     ]
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 @pytest.mark.shared_stack
 async def test_a_chain_with_a_missing_episode_is_refused_in_words(stack: Stack) -> None:
@@ -227,6 +230,7 @@ async def test_a_chain_with_a_missing_episode_is_refused_in_words(stack: Stack) 
     assert not stack.worker_file(made.run_id, REPLAY_FILE).exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 @pytest.mark.shared_stack
 async def test_one_replay_serves_all_who_ask_for_its_episode(stack: Stack) -> None:
@@ -382,6 +386,7 @@ async def test_a_replay_is_not_submitted_as_a_spec(stack: Stack) -> None:
     assert caught.value.problem.fields[0]["where"] == "kind"
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 @pytest.mark.shared_stack
 async def test_replays_wait_for_one_another_and_not_for_trainings(stack: Stack) -> None:
@@ -406,6 +411,7 @@ async def test_replays_wait_for_one_another_and_not_for_trainings(stack: Stack) 
     await stack.stop(training.run_id)
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 @pytest.mark.own_stack
 async def test_a_replay_waits_for_the_recorder(stack: Stack) -> None:
@@ -428,6 +434,7 @@ async def test_a_replay_waits_for_the_recorder(stack: Stack) -> None:
     assert stack.worker_file(made.run_id, "verb").read_text() == "replay"
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 @pytest.mark.pace({"reconcile.purge.DERIVED_KEPT_S": 0, "reconcile.purge.IDLE_S": 0.2})
 async def test_an_ended_replay_goes_by_itself(stack: Stack) -> None:
@@ -557,6 +564,7 @@ async def plays(stack: Stack, events: Sequence[dict[str, Any]], **fields: Any) -
     return ended
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 @pytest.mark.shared_stack
 async def test_plays_wait_for_one_another_and_not_for_trainings(stack: Stack) -> None:
@@ -587,6 +595,7 @@ async def test_plays_wait_for_one_another_and_not_for_trainings(stack: Stack) ->
     await stack.stop(training.run_id)
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 @pytest.mark.shared_stack
 async def test_a_branch_is_given_the_record_of_its_episode(stack: Stack) -> None:
@@ -602,6 +611,7 @@ async def test_a_branch_is_given_the_record_of_its_episode(stack: Stack) -> None
     assert (config["type"], reset["episode"], len(steps)) == ("config", 1, 3)
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 @pytest.mark.shared_stack
 async def test_a_branch_that_cannot_begin_is_refused_in_words(stack: Stack) -> None:
@@ -628,6 +638,7 @@ async def test_a_branch_that_cannot_begin_is_refused_in_words(stack: Stack) -> N
         await stack.submit(**SPEC, worker="replays", kind="play", start_from=point)
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 @pytest.mark.shared_stack
 async def test_a_fork_asks_the_worker_that_takes_inputs(stack: Stack) -> None:

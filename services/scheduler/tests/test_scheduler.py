@@ -254,6 +254,7 @@ async def test_stop_in_the_queue_ends_at_once(stack: Stack) -> None:
     await stack.wait_end(first.run_id)
 
 
+@pytest.mark.nightly(by_day=["0.0", "0.06"])
 @pytest.mark.parametrize("delay_s", [0.0, 0.02, 0.06, 0.12, 0.25])
 async def test_stop_while_starting_ends_the_run(stack: Stack, delay_s: float) -> None:
     """However early a stop comes, the run is `cancelled` soon and nothing of it is left."""

@@ -179,6 +179,7 @@ async def test_a_stop_while_it_waits_takes_the_job_out_of_the_queue(
     assert job_of(cluster, run.run_id).state == "CANCELLED"
 
 
+@pytest.mark.nightly
 async def test_nothing_ends_while_the_controller_is_away(
     stack: Stack, cluster: SlurmCluster
 ) -> None:
@@ -200,6 +201,7 @@ async def test_nothing_ends_while_the_controller_is_away(
     assert (ended.state, ended.end and ended.end.exit_code) == (RunState.CANCELLED, 0), ended.end
 
 
+@pytest.mark.nightly
 async def test_a_job_that_somebody_cancels_is_a_cancelled_run(
     stack: Stack, cluster: SlurmCluster
 ) -> None:
@@ -213,6 +215,7 @@ async def test_a_job_that_somebody_cancels_is_a_cancelled_run(
     assert "`scancel`" in ended.end.message
 
 
+@pytest.mark.nightly
 async def test_a_run_beyond_its_memory_is_out_of_memory(
     stack: Stack, cluster: SlurmCluster
 ) -> None:
@@ -227,6 +230,7 @@ async def test_a_run_beyond_its_memory_is_out_of_memory(
     assert "300 MiB" in ended.end.message
 
 
+@pytest.mark.nightly
 async def test_a_preempted_run_is_interrupted_and_goes_on(
     stack: Stack, cluster: SlurmCluster
 ) -> None:
@@ -250,6 +254,7 @@ async def test_a_preempted_run_is_interrupted_and_goes_on(
     await stack.wait_state(run.run_id, RunState.RUNNING, deadline_s=DEADLINE_S)
 
 
+@pytest.mark.nightly
 async def test_two_runs_on_a_node_have_different_gpus(stack: Stack, cluster: SlurmCluster) -> None:
     """Each sees its own by Slurm's variable, and no device of the other can be opened."""
     await stack.kill_scheduler()
@@ -281,6 +286,7 @@ def _opens(pid: int, folder: Path, device: str) -> str:
     return done.stderr
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.pace({"reconcile.decision.UNSEEN_S": 8.0})
 async def test_heartbeats_decide_when_slurm_says_that_a_node_failed(

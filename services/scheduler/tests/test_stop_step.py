@@ -22,6 +22,7 @@ DEAF = (
 OBEYS = f"signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); {IMPORTING}"
 
 
+@pytest.mark.nightly(by_day=["obeys"])
 @pytest.mark.parametrize(
     ("train", "step", "ends", "words"),
     [

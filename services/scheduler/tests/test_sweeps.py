@@ -131,6 +131,7 @@ async def test_a_sweep_is_refused_with_the_paths_of_its_fields(stack: Stack) -> 
     }
 
 
+@pytest.mark.nightly
 async def test_a_run_of_a_trial_is_made_once_and_ends_with_its_sweep(stack: Stack) -> None:
     """It takes its own fields from the order and all else from the sweep; a run that a user adds goes on."""
     sweep = await start(stack)
@@ -161,6 +162,7 @@ async def test_a_run_of_a_trial_is_made_once_and_ends_with_its_sweep(stack: Stac
     await until(is_gone)
 
 
+@pytest.mark.nightly
 async def test_a_sweep_has_the_consent_of_its_trials(stack: Stack) -> None:
     """What the trials need is agreed to once, in the run of the sweep; no trial asks its worker again."""
     install(stack)
@@ -193,6 +195,7 @@ async def test_a_killed_sweep_goes_on_in_its_folder(stack: Stack) -> None:
     assert not (await stack.get(made.run_id)).state.is_final
 
 
+@pytest.mark.nightly
 async def test_an_ended_sweep_is_resumed_with_its_study(stack: Stack) -> None:
     """A new run takes the study over. Resumed once more, the first one leads to the newest."""
     first = await start(stack)

@@ -69,6 +69,7 @@ async def keep_key(stack: Stack) -> None:
     await stack.bus.request("scheduler", "set_secret", request, SecretEntry)
 
 
+@pytest.mark.nightly
 async def test_one_sync_of_a_run_after_consent(stack: Stack) -> None:
     """The plan's digest is the consent, also to a server that does not answer. The run then knows its page."""
     run_id = await ended_run(stack)

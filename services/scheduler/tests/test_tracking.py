@@ -106,6 +106,7 @@ async def test_a_proxy_with_a_password_is_not_taken_into_a_run(stack: Stack) -> 
     assert (await preflight(stack, spec, https_proxy="http://vpn:3128")).ok
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 @pytest.mark.own_stack
 async def test_runs_with_internet_go_out_by_the_stacks_proxies(stack: Stack) -> None:

@@ -111,6 +111,7 @@ async def gone(xmpp_server: TestXmppServer, users: list[str]) -> None:
     await until(none_left)
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 async def test_a_run_that_cannot_talk_does_not_start(stack: Stack) -> None:
     """Without a server `submit` refuses what needs one, `preflight` and `check` say why, and others are not asked."""
@@ -125,6 +126,7 @@ async def test_a_run_that_cannot_talk_does_not_start(stack: Stack) -> None:
     assert (await stack.submit(steps=10)).state is RunState.QUEUED
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 async def test_a_server_that_went_away_while_a_run_waited(
     xmpp_server: TestXmppServer, xmpp_home: Path, stack: Stack

@@ -61,7 +61,7 @@ def test_every_script_is_tried() -> None:
     assert tried < can_run <= set(SCRIPT_CASES)
 
 
-@pytest.mark.nightly(by_day=["dqn_atari-BreakoutNoFrameskip-v4-parameters2-networks2"])
+@pytest.mark.nightly(by_day=["dqn_atari-BreakoutNoFrameskip-v4"])
 @pytest.mark.parametrize(("algorithm", "environment", "parameters", "networks"), SCRIPTS_OF_GAMES)
 def test_each_script_learns_and_can_be_rebuilt(
     tmp_path: Path,

@@ -266,7 +266,7 @@ def test_composite_observations_reach_the_script_flat(
     assert compare_rebuilt(finished.events, environment) == 512
 
 
-@pytest.mark.nightly(by_day=["dqn-LunarLander-v2-parameters2"])
+@pytest.mark.nightly(by_day=["dqn-LunarLander-v2"])
 @pytest.mark.parametrize(
     ("algorithm", "environment", "parameters"),
     [

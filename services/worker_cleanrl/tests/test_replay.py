@@ -60,7 +60,7 @@ def check_episodes(folder: Path, events: list[dict[str, Any]]) -> None:
         assert result.packages == []
 
 
-@pytest.mark.nightly(by_day=["ppo-LunarLander-v2-1024-parameters0"])
+@pytest.mark.nightly(by_day=["ppo-LunarLander-v2-1024"])
 @pytest.mark.parametrize(("algorithm", "environment", "steps", "parameters"), TRAINED)
 def test_an_episode_of_a_training_is_proved_equal(
     make_spec: Any,

@@ -127,6 +127,7 @@ def test_integers_that_the_store_cannot_hold_cost_their_own_line(tmp_path: Path)
     assert [(end.episode, end.length) for end in made.of("episode")] == [(most, most), (most, 0)]
 
 
+@pytest.mark.nightly(by_day=['"box"-2', '{"kind": "dict"}-0'])
 @pytest.mark.parametrize(
     ("space", "kept"),
     [
@@ -459,6 +460,7 @@ def test_output_that_is_not_understood_is_noted_with_the_run(tmp_path: Path) -> 
     assert len(made.notes) == 1
 
 
+@pytest.mark.nightly(by_day=["broken0", '{"type": "step", "reward": 1e400}'])
 @pytest.mark.parametrize(
     "broken",
     [
