@@ -11,12 +11,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 
 import psutil
 import pytest
-import requests
 
 from mosaic_servicekit.testing.broker import free_ports
 
@@ -67,7 +67,10 @@ def ray_cluster(folder: Path, hidden: Sequence[Path] = ()) -> Iterator[str]:
             if not left:
                 pytest.fail(f"Ray did not start:\n{done.stdout[-1000:]}\n{done.stderr[-1000:]}")
         address = f"http://127.0.0.1:{dashboard}"
-        requests.get(f"{address}/api/jobs/", timeout=60).raise_for_status()
+        with closing(HTTPConnection("127.0.0.1", dashboard, timeout=60)) as asked:
+            asked.request("GET", "/api/jobs/")
+            answer = asked.getresponse()
+            assert answer.status == 200, answer.read()
         yield address
     finally:
         _end(folder)

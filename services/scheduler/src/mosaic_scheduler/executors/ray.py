@@ -21,7 +21,7 @@ from mosaic_contracts.launch import RUNNER_LOG, WORKER_LOG, ExitPhase
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.stack_files import RUNS_DIR, STOP_MARK
 from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
-from mosaic_scheduler.executors.carried import carried_script, refuse_xmpp
+from mosaic_scheduler.executors.carried import carried_script, exit_words, refuse_xmpp
 from mosaic_scheduler.executors.cluster_jobs import (
     JOB_KINDS,
     JobNames,
@@ -71,8 +71,6 @@ _STOP_MARGIN_S = 5.0
 _MIB = 2**20
 _SCRIPT = "job.sh"
 """Carried to a node that shares nothing, in a package: Ray's dashboard shows entry points."""
-_UNANSWERED = 75
-"""What a runner on a node that shares nothing ends with when nobody answers its question for the start."""
 _WAITS = "queued at Ray: it waits for free cores, GPUs or memory, or a node prepares it"
 
 AskStop = Callable[[AttemptRef], Awaitable[bool]]
@@ -460,13 +458,10 @@ def _why_not_begun(folder: RunFolder, job: RayJob) -> str:
     if launched is None or launched.shares_folder:
         words = " / ".join(last_lines(folder.path / RUNNER_LOG, 3))
         return f"Its runner: {words or 'no output'}"
-    if job.driver_exit_code == _UNANSWERED:
-        return (
-            f"Its runner had no answer over {launched.broker_url} in {launched.begin_s:g} s: let the nodes reach that "
-            "address (--broker-bind, --broker-runs-url)."
-        )
-    printed = (job.message or "").strip().splitlines()[1:]
-    return f"Its output: {' / '.join(printed[-3:]) or 'none'}"
+    printed = " / ".join((job.message or "").strip().splitlines()[1:][-3:])
+    # The runner's log is on the node, and what the script finds it prints itself.
+    known = exit_words(job.driver_exit_code or 0, str(folder.path), launched.shipper_argv[0])
+    return f"Its output: {printed or known or 'none'}"
 
 
 def _engine_end(folder: RunFolder, job: RayJob | None) -> EngineEnd | None:
