@@ -25,15 +25,19 @@ VARIABLE = "MOSAIC_TEST_RAY"
 SKIPPED = f"real Ray: set {VARIABLE} to a folder for its environment, or to a cluster's address"
 _START_S = 180
 _TRIES = 3
-"""On a machine under load: Ray gives its node's agent 15 s to start."""
+"""On a machine under load: Ray gives its node 30 s to start."""
+_SETTINGS = {"RAY_AUTH_MODE": "disabled", "RAY_agent_register_timeout_ms": "120000"}
 
 
 @contextmanager
-def ray_cluster(folder: Path, hidden: Sequence[Path] = ()) -> Iterator[str]:
+def ray_cluster(
+    folder: Path, hidden: Sequence[Path] = (), dashboard_port: int | None = None
+) -> Iterator[str]:
     """Address of the dashboard of a cluster with two cores and two GPUs that do not exist.
 
     Args:
         folder: for its files; a short path, for there will be sockets in it.
+        dashboard_port: of an earlier cluster whose place it takes; None: any free one.
         hidden: folders in place of which the cluster has empty ones of its own; it takes root.
     """
     wanted = os.environ.get(VARIABLE, "")
@@ -49,13 +53,14 @@ def ray_cluster(folder: Path, hidden: Sequence[Path] = ()) -> Iterator[str]:
     command = _command(Path(wanted))
     try:
         for left in range(_TRIES - 1, -1, -1):
-            port, dashboard, *agents = free_ports(6)
+            port, free, *agents = free_ports(6)
+            dashboard = dashboard_port or free
             done = subprocess.run(
                 _mounted(
                     [str(command), "start", "--head", *_options(folder, port, dashboard, agents)],
                     hidden,
                 ),
-                env={**os.environ, "RAY_AUTH_MODE": "disabled"},
+                env={**os.environ, **_SETTINGS},
                 capture_output=True,
                 text=True,
                 timeout=_START_S,

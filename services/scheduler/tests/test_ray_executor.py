@@ -20,11 +20,13 @@ import pytest
 from pydantic import SecretStr
 from tests.executor_conformance import ExecutorConformance, synthetic_launch
 from tests.ray_cluster import ray_cluster
+from tests.records import make_record
 
 from mosaic_contracts import launch, subjects
 from mosaic_contracts.services import ControlRequest
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack_files import STOP_MARK
+from mosaic_contracts.states import RunState
 from mosaic_scheduler.errors import EngineUnavailable
 from mosaic_scheduler.executors import proc
 from mosaic_scheduler.executors.carried import carried_script
@@ -33,6 +35,7 @@ from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, Execut
 from mosaic_scheduler.executors.ray import RayExecutor, attempt_status, node_death
 from mosaic_scheduler.executors.ray_jobs import RayJob, RayJobs, RayNode
 from mosaic_scheduler.executors.run_folder import RunFolder
+from mosaic_scheduler.reconcile.decision import KEEP, UNSEEN_S, EndRun, Facts, decide
 from mosaic_servicekit.testing import TestBroker, free_port
 from mosaic_servicekit.ulid import RunIdSource
 
@@ -212,6 +215,27 @@ def test_a_job_on_a_dead_node_is_unseen(
     assert words in death
     status = attempt_status(RunFolder(tmp_path, AttemptRef("r", 1)), job, death)
     assert status.phase is (AttemptPhase.UNSEEN if words else AttemptPhase.ALIVE)
+
+
+@pytest.mark.parametrize(
+    ("job", "death"),
+    [(None, ""), (_job("FAILED"), ""), (_job("RUNNING"), "Ray says of its node: it died.")],
+)
+def test_a_run_that_ray_lost_is_interrupted_without_heartbeats(
+    tmp_path: Path, job: RayJob | None, death: str
+) -> None:
+    """The node or the cluster failed, not the run: with `restart: on_interrupt` it goes on."""
+    _write_launch(tmp_path)
+    (tmp_path / launch.RUNNER_LOCK).touch()
+    status = attempt_status(RunFolder(tmp_path, AttemptRef("r", 1)), job, death)
+    assert status.phase is AttemptPhase.UNSEEN
+    facts = Facts(status=status, silence_s=UNSEEN_S - 1)
+    record = make_record(RunState.RUNNING)
+    assert decide(record, facts) is KEEP
+    ended = decide(record, Facts(status=status, silence_s=UNSEEN_S))
+    assert isinstance(ended, EndRun)
+    assert ended.state is RunState.INTERRUPTED
+    assert status.detail in ended.end.message
 
 
 @pytest.mark.parametrize(("marked", "by_ray"), [(False, True), (True, False)])

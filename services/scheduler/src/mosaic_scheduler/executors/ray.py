@@ -11,6 +11,7 @@ import shlex
 import time
 import zipfile
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -434,15 +435,14 @@ def attempt_status(folder: RunFolder, job: RayJob | None, death: str = "") -> At
     has_begun = folder.has_lock_file()
     if job is None:
         # A new cluster, or a head that forgot it: its processes may live on.
-        forgotten = "Ray does not know its job any more."
-        return AttemptStatus(AttemptPhase.UNSEEN, detail=forgotten) if has_begun else ABSENT
+        return _unseen(folder, "Ray does not know its job any more.") if has_begun else ABSENT
     if job.status is RayStatus.PENDING:
         return _of_pending(folder, job)
     if job.status is RayStatus.RUNNING:
-        return AttemptStatus(AttemptPhase.UNSEEN, detail=death, node=job.node)
+        return _unseen(folder, death, job.node)
     said = (job.message or job.status.value).strip().splitlines()[0][:300]
     if has_begun and job.status is RayStatus.FAILED and job.driver_exit_code is None:
-        return AttemptStatus(AttemptPhase.UNSEEN, detail=f"Ray says: {said}", node=job.node)
+        return _unseen(folder, f"Ray says: {said}", job.node)
     if has_begun or engine_end is not None:
         ended_at = None if job.end_time is None else job.end_time / 1000
         words = f"Ray says: {said}"
@@ -450,6 +450,13 @@ def attempt_status(folder: RunFolder, job: RayJob | None, death: str = "") -> At
     return AttemptStatus(
         AttemptPhase.REFUSED, detail=f"Ray says: {said} {_why_not_begun(folder, job)}"
     )
+
+
+def _unseen(folder: RunFolder, words: str, node: str = "") -> AttemptStatus:
+    """Ray lost a job that began: its heartbeats decide, and without them its node or the cluster failed."""
+    end = EngineEnd(EngineEndKind.NODE_FAILED, f"its heartbeats have ended. {words}")
+    lost = folder.lost(words, engine_end=end, node=node)
+    return replace(lost, phase=AttemptPhase.UNSEEN)
 
 
 def _why_not_begun(folder: RunFolder, job: RayJob) -> str:
