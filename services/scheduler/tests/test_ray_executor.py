@@ -32,7 +32,7 @@ from mosaic_scheduler.executors import proc
 from mosaic_scheduler.executors.carried import carried_script
 from mosaic_scheduler.executors.cluster_jobs import JobNames
 from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, Executor, LaunchSpec
-from mosaic_scheduler.executors.ray import RayExecutor, attempt_status, node_death
+from mosaic_scheduler.executors.ray import JOB_FILE, RayExecutor, attempt_status, node_death
 from mosaic_scheduler.executors.ray_jobs import RayJob, RayJobs, RayNode
 from mosaic_scheduler.executors.run_folder import RunFolder
 from mosaic_scheduler.reconcile.decision import KEEP, UNSEEN_S, EndRun, Facts, decide
@@ -407,3 +407,31 @@ def _write_launch(folder: Path, **changes: Any) -> None:
     (folder / "control").mkdir(exist_ok=True)
     text = launch.Launch.model_validate(fields | changes).model_dump_json()
     (folder / launch.LAUNCH_FILE).write_text(text)
+
+
+@pytest.mark.parametrize("has_begun", [True, False])
+async def test_a_stop_needs_no_ray_once_the_run_has_begun(tmp_path: Path, has_begun: bool) -> None:
+    """It goes over the broker while the cluster's head is away; one that still waits in Ray must wait for Ray."""
+    asked: asyncio.Queue[AttemptRef] = asyncio.Queue()
+
+    async def hear(ref: AttemptRef) -> bool:
+        await asked.put(ref)
+        return True
+
+    folder = tmp_path / "runs" / "r"
+    folder.mkdir(parents=True)
+    _write_launch(folder)
+    (folder / JOB_FILE).touch()
+    if has_begun:
+        (folder / launch.RUNNER_LOCK).touch()
+    ref = AttemptRef("r", 1)
+    executor = RayExecutor(tmp_path, RayJobs(f"http://127.0.0.1:{free_port()}"), hear)
+    if not has_begun:
+        with pytest.raises(EngineUnavailable):
+            await executor.cancel(ref)
+        return
+    await executor.cancel(ref)
+    assert await asyncio.wait_for(asked.get(), 30) == ref
+    with pytest.raises(EngineUnavailable):
+        await executor.cancel(ref, kill=True)
+    executor.close()

@@ -220,7 +220,13 @@ class RayExecutor:
         if not was_handed_over(folder, JOB_FILE):
             await self._here.cancel(ref, kill)
             return
-        job = (await self._list()).get(self._names.of(ref))
+        try:
+            job = (await self._list()).get(self._names.of(ref))
+        except EngineUnavailable:
+            if kill or not folder.has_lock_file():
+                raise
+            self._ask_politely(ref, folder)  # the broker is enough for that
+            return
         if job is None or job.status.is_final:
             return
         if job.status is RayStatus.PENDING and not folder.has_lock_file():
@@ -228,8 +234,8 @@ class RayExecutor:
             await self._stop(ref)
         elif kill:
             await self._stop(ref)
-        elif ref not in self._stops and not folder.was_stop_marked():
-            self._stops[ref] = asyncio.create_task(self._ask_until_heard(ref, folder))
+        else:
+            self._ask_politely(ref, folder)
 
     async def logs(self, ref: AttemptRef, lines: int) -> list[str]:
         """See `Executor.logs`."""
@@ -322,6 +328,10 @@ class RayExecutor:
         listed = await self._list()
         refs = ((self._names.ref(name), job) for name, job in listed.items())
         return [(ref, job) for ref, job in refs if ref is not None]
+
+    def _ask_politely(self, ref: AttemptRef, folder: RunFolder) -> None:
+        if ref not in self._stops and not folder.was_stop_marked():
+            self._stops[ref] = asyncio.create_task(self._ask_until_heard(ref, folder))
 
     async def _ask_until_heard(self, ref: AttemptRef, folder: RunFolder) -> None:
         """Ask for a stop until the run's shipper has heard it once, for it may have to connect first."""
