@@ -1,31 +1,16 @@
 """A whole stack with a real Slurm whose node shares no folder with it: the run is a run like any other."""
 
-import importlib.util
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from audit import stored_events
-from stack_under_test import ROOT, StackUnderTest, link_environments
+from slurm_cluster import slurm
+from stack_under_test import StackUnderTest, link_environments
 
 from mosaic_contracts.states import RunState
 
-
-def _load(path: Path) -> ModuleType:
-    """The cluster of the scheduler's tests, which are another component."""
-    spec = importlib.util.spec_from_file_location("slurm_cluster", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["slurm_cluster"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-slurm = _load(ROOT / "services" / "scheduler" / "tests" / "slurm.py")
 
 pytestmark = pytest.mark.skipif(
     bool(slurm.why_not()), reason=f"needs a real Slurm: {slurm.why_not()}"

@@ -33,6 +33,8 @@ _CONTROLLERS = ("cpuset", "memory", "devices", "freezer", "cpuacct")
 _NVIDIA_MAJOR = 195
 """Devices of this number exist where there is a GPU. With the number of /dev/null a wall would shut that too."""
 _GPUS = 2
+FEATURE = "usual"
+"""What every node has, for jobs with a constraint."""
 _CPUS = 4
 _MEMORY_MB = 4000
 
@@ -124,13 +126,20 @@ class SlurmCluster:
         process.kill()
         process.wait()
 
-    def start_node(self, node: str, hidden: Sequence[Path] = ()) -> None:
-        """Start the slurmd of a node. `hidden`: folders that it has empty ones of its own in place of."""
+    def start_node(self, node: str, hidden: Sequence[Path] = (), size: str = "") -> None:
+        """Start the slurmd of a node.
+
+        Args:
+            node: its name.
+            hidden: folders that it has empty ones of its own in place of.
+            size: of each of these, as `mount` takes it; empty: as the kernel gives it.
+        """
         slurmd = [str(_find("slurmd")), "-D", "-N", node]
         if not hidden:
             self._spawn(*slurmd, name=node)
             return
-        mounts = [f"mount -t tmpfs tmpfs {shlex.quote(str(folder))}" for folder in hidden]
+        limit = f"-o size={size}" if size else ""
+        mounts = [f"mount -t tmpfs {limit} tmpfs {shlex.quote(str(folder))}" for folder in hidden]
         script = " && ".join([*mounts, f"exec {shlex.join(slurmd)}"])
         self._spawn("unshare", "--mount", "--propagation", "private", "sh", "-c", script, name=node)
 
@@ -239,7 +248,7 @@ class SlurmCluster:
         kind = "cgroup" if self.has_cgroups else ""
         nodes = "".join(
             f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={_CPUS} "
-            f"RealMemory={_MEMORY_MB} Gres=gpu:fake:{_GPUS} State=UNKNOWN\n"
+            f"RealMemory={_MEMORY_MB} Gres=gpu:fake:{_GPUS} Feature={FEATURE} State=UNKNOWN\n"
             for node, port in zip(self.nodes, ports, strict=True)
         )
         return _SLURM_CONF.format(

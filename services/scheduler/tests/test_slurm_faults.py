@@ -148,6 +148,9 @@ async def test_another_refusal_fails_the_launch(executor: SlurmExecutor, slurm: 
     slurm.refuse("sbatch", "error: invalid partition specified")
     with pytest.raises(LaunchFailed, match="invalid partition"):
         await executor.submit(launch_spec(REF))
+    slurm.refuse("sbatch", "Requested node configuration is not available")
+    with pytest.raises(LaunchFailed, match="no node that is up has what it asks for"):
+        await executor.submit(launch_spec(OTHER))
 
 
 async def test_a_command_that_cannot_be_started(

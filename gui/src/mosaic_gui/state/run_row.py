@@ -53,10 +53,11 @@ def badge(run: RunView) -> tuple[str, str]:
         return tr("No answer"), "warn"
     if run.alerts and run.state.has_process:
         return tr("Alert"), "warn"
-    if waits_at_engine(run):
-        return tr_mark(STATE_WORDS[RunState.QUEUED]), STATE_TONES[RunState.QUEUED]
-    if run.held and run.state is RunState.QUEUED:
+    is_at_engine = waits_at_engine(run)
+    if run.held and (is_at_engine or run.state is RunState.QUEUED):
         return tr("Held"), "neutral"
+    if is_at_engine:
+        return tr_mark(STATE_WORDS[RunState.QUEUED]), STATE_TONES[RunState.QUEUED]
     return tr_mark(STATE_WORDS[run.state]), STATE_TONES[run.state]
 
 

@@ -19,7 +19,10 @@ from mosaic_scheduler.executors.run_folder import RunFolder
 
 EXIT_FOREIGN = 77
 """Exit code of the script: the folder for runs cannot be made on the node, or is another user's."""
+EXIT_FULL = 73
+"""Exit code of the script: the run's folder cannot be written on the node (`EX_CANTCREAT` of sysexits.h)."""
 _EXITS = {
+    EXIT_FULL: "the run's folder below {home} cannot be written: the disk there is full, or has errors",
     75: (
         "nobody granted it the start in time. Its node must reach the broker: start the stack with `--broker-bind "
         "0.0.0.0` and, where nodes know this machine by another name, `--broker-runs-url tls://HOST:PORT`"
@@ -89,11 +92,12 @@ def carried_script(
             f'is_safe() {{ test -O {home} || test "$(stat -c %u {home})" = 0; }}',
             f"own() {{ mkdir -p {runs} && test -O {runs} && is_safe; }}",
             f"own || {{ echo {foreign} >&2; exit {EXIT_FOREIGN}; }}",
-            f"mkdir -p {place}/logs",
+            f"mkdir -p {place}/logs || exit {EXIT_FULL}",
             f"cd {place}",
-            f"base64 -d <<'{_END}' | tar -xzf -",
+            f"base64 -d <<'{_END}' | tar -xzf - || exit {EXIT_FULL}",
             *textwrap.wrap(text, _WIDTH),
             _END,
+            f"true >>{launch.RUNNER_LOG} || exit {EXIT_FULL}",
             f"exec {shlex.join(argv)} >>{launch.RUNNER_LOG} 2>&1",
             "",
         ]

@@ -64,6 +64,8 @@ JOB_FILE = "control/job.sh"
 _TIME_MARGIN_S = 120.0
 """Between MOSAIC's own limit of a run and Slurm's, whose clock may be off by a minute."""
 _RUNNER_LINES = 3
+_NO_NODE = "Requested node configuration is not available"
+"""What `sbatch` says of a job that it lists as failed for `BadConstraints`."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,7 @@ class SlurmExecutor:
             raise
         except SlurmRefused as error:
             if not is_submit_limit(str(error)):
-                raise
+                raise SlurmRefused(_refusal_words(str(error))) from error
             (folder.path / JOB_FILE).unlink(missing_ok=True)  # it was not handed over
             raise EngineUnavailable(self._limit.reach(ref, str(error))) from error
         self._limit.let_go(ref)
@@ -440,6 +442,12 @@ class SlurmExecutor:
 
     def _folder(self, ref: AttemptRef) -> RunFolder:
         return RunFolder(self._runs / ref.run_id, ref)
+
+
+def _refusal_words(said: str) -> str:
+    if _NO_NODE not in said:
+        return said
+    return f"no node that is up has what it asks for; ask for less, or for other nodes ({said})"
 
 
 @dataclass(frozen=True)
