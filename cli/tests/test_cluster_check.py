@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.gateway_double import Mosaic
 
-from mosaic_cli.cluster_check import settings_findings, slurm_findings
+from mosaic_cli.cluster_check import settings_findings, slurm_findings, start_fault
 from mosaic_contracts.slurm_settings import parse_settings
 
 GOOD = """\
@@ -43,10 +43,8 @@ def test_each_setting_that_costs_something(before: str, after: str, words: str) 
 def test_no_slurm_is_no_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Only a stack that is to use one needs its programs."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("MOSAIC_PLACEMENT", raising=False)
-    assert slurm_findings(is_broker_open=False) == []
-    monkeypatch.setenv("MOSAIC_PLACEMENT", "slurm")
-    (found,) = slurm_findings(is_broker_open=False)
+    assert slurm_findings(is_wanted=False, partition="", is_broker_open=False) == []
+    (found,) = slurm_findings(is_wanted=True, partition="", is_broker_open=False)
     assert found.level == "blocking"
     assert "login node" in found.message
 
@@ -57,8 +55,7 @@ def test_a_controller_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, tmp_
     program.write_text("#!/bin/sh\necho 'Unable to contact slurm controller' >&2\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    monkeypatch.setenv("MOSAIC_PLACEMENT", "slurm")
-    (found,) = slurm_findings(is_broker_open=False)
+    (found,) = slurm_findings(is_wanted=True, partition="gpu", is_broker_open=False)
     assert (found.level, "Unable to contact" in found.message) == ("blocking", True)
 
 
@@ -83,8 +80,8 @@ def test_a_broker_that_nodes_do_not_reach(
         program.write_text(f"#!/bin/sh\ncat <<'END'\n{printed}\nEND\n")
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setenv("MOSAIC_PLACEMENT", "slurm")
-    said = [found.message for found in slurm_findings(is_broker_open=is_open)]
+    findings = slurm_findings(is_wanted=True, partition="", is_broker_open=is_open)
+    said = [found.message for found in findings]
     assert ["--broker-bind" in words for words in said] == [False, *([True] if is_warned else [])]
     assert all("203.0.113.1" in words for words in said[1:])
 
@@ -104,3 +101,44 @@ def test_a_folder_of_images_that_cannot_be_used_is_refused(
     code, out, err = mosaic("up", "-d", *options)
     assert (code, out) == (2, "")
     assert says in err
+
+
+@pytest.mark.parametrize(
+    ("partition", "words"),
+    [
+        ("", ""),
+        ("low", ""),
+        ("main,low", ""),
+        ("gpu", "the cluster has no partition gpu. It has main, low (`--partition`)."),
+        ("main,gpu", "the cluster has no partition gpu"),
+    ],
+)
+def test_a_partition_that_the_cluster_does_not_have(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, partition: str, words: str
+) -> None:
+    """Refused before the stack starts, and by `doctor`, with those that there are."""
+    answers = {"scontrol": GOOD, "sinfo": "main\nlow\nmain\n"}
+    for name in ("sbatch", "squeue", "scancel", *answers):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\ncat <<'END'\n{answers.get(name, '')}\nEND\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert words in start_fault(partition)
+    assert bool(words) is bool(start_fault(partition))
+    found = slurm_findings(is_wanted=True, partition=partition, is_broker_open=True)
+    assert ["blocking" for one in found if one.level == "blocking"] == (["blocking"] * bool(words))
+
+
+def test_a_controller_that_is_away_does_not_keep_a_stack_from_starting(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Live runs are to be taken up. Only programs that are missing are a fault then."""
+    for name in ("sbatch", "squeue", "scancel", "scontrol", "sinfo"):
+        program = tmp_path / name
+        program.write_text("#!/bin/sh\necho 'Unable to contact slurm controller' >&2\nexit 1\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert start_fault("gpu") == ""
+    (tmp_path / "squeue").unlink()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "Missing: squeue." in start_fault("gpu")

@@ -172,6 +172,19 @@ def test_options_of_a_cluster_that_do_not_fit_are_refused(
     assert words in " ".join(said.split())
 
 
+def test_slurm_without_its_programs_is_refused_before_anything_starts(
+    mosaic: Mosaic, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A stack that came up all the same would fail each run."""
+    monkeypatch.setenv("MOSAIC_PLACEMENT", "")
+    monkeypatch.setenv("MOSAIC_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code, _, said = mosaic("up", "-d", "--placement", "slurm")
+    assert code == 6
+    assert "login node" in " ".join(said.split())
+    assert not (tmp_path / "home" / "stack").exists()
+
+
 def test_a_limit_may_be_of_any_size(mosaic: Mosaic, answers: Answers) -> None:
     """A number beyond what Python counts to means all of them."""
     answers[f"{OF_RUN}/events"] = {"events": [], "cursor": "x", "has_more": False}

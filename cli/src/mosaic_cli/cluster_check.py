@@ -1,6 +1,5 @@
 """What `doctor` says of a Slurm cluster: whether it answers, and what its settings cost a run."""
 
-import os
 import shutil
 import subprocess
 
@@ -17,22 +16,27 @@ SHORT_KILL_WAIT_S = 30
 """Slurm's own default; a run that saves a large checkpoint needs more."""
 SHORT_MEMORY_S = 60
 """Twice the default time between two looks at the queue."""
+NO_PROGRAMS = (
+    "Slurm's client programs (sbatch, squeue, scontrol) are not on the PATH. Start the stack on a login node, or "
+    "install them with the cluster's slurm.conf."
+)
+PARTITIONS_COMMAND = ("sinfo", "-a", "-h", "-o", "%R")
+"""The command that prints the name of each partition, also of hidden ones, one a line."""
+_PROGRAMS = ("sbatch", "squeue", "scancel", "scontrol", "sinfo")
 _ANSWER_S = 30.0
 _WHERE = "slurm"
 
 
-def slurm_findings(*, is_broker_open: bool) -> list[Finding]:
+def slurm_findings(*, is_wanted: bool, partition: str, is_broker_open: bool) -> list[Finding]:
     """Findings of the cluster; none where there is no Slurm, and the stack is not to use one.
 
-    `is_broker_open`: whether the broker listens on more than loopback.
+    Args:
+        is_wanted: whether the stack starts runs there.
+        partition: of its jobs; empty: the cluster's own.
+        is_broker_open: whether the broker listens on more than loopback.
     """
-    is_wanted = os.environ.get("MOSAIC_PLACEMENT") == "slurm"
     if shutil.which(CONFIG_COMMAND[0]) is None:
-        words = (
-            "no sbatch and scontrol on the PATH. Start the stack on a login node, or install Slurm's client programs "
-            "with the cluster's slurm.conf."
-        )
-        return [_finding("blocking", words)] if is_wanted else []
+        return [_finding("blocking", NO_PROGRAMS)] if is_wanted else []
     try:
         done = subprocess.run(
             CONFIG_COMMAND, capture_output=True, text=True, timeout=_ANSWER_S, check=False
@@ -42,10 +46,43 @@ def slurm_findings(*, is_broker_open: bool) -> list[Finding]:
     else:
         if done.returncode == 0:
             found = settings_findings(parse_settings(done.stdout))
-            return found if is_broker_open or not is_wanted else found + broker_findings()
+            if not is_wanted:
+                return found
+            if fault := partition_fault(partition):
+                found.append(_finding("blocking", fault))
+            return found if is_broker_open else found + broker_findings()
         said = " ".join(done.stderr.split())
     words = f"its controller does not answer ({said}). Live runs go on; none starts."
     return [_finding("blocking" if is_wanted else "warning", words)]
+
+
+def start_fault(partition: str) -> str:
+    """Why no run of a stack could ever be a job of Slurm; empty: nothing speaks against it.
+
+    A controller that does not answer is no fault: a stack is to take up its live runs while it is away.
+    """
+    missing = [name for name in _PROGRAMS if shutil.which(name) is None]
+    if missing:
+        return f"{NO_PROGRAMS} Missing: {', '.join(missing)}."
+    return partition_fault(partition)
+
+
+def partition_fault(partition: str) -> str:
+    """That the cluster has no such partition, with those that it has; empty: it has it, or does not answer."""
+    wanted = [name.strip() for name in partition.split(",") if name.strip()]
+    if not wanted:
+        return ""
+    try:
+        done = subprocess.run(
+            PARTITIONS_COMMAND, capture_output=True, text=True, timeout=_ANSWER_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    known = list(dict.fromkeys(done.stdout.split()))
+    unknown = next((name for name in wanted if name not in known), "")
+    if done.returncode != 0 or not known or not unknown:
+        return ""
+    return f"the cluster has no partition {unknown}. It has {', '.join(known)} (`--partition`)."
 
 
 def broker_findings() -> list[Finding]:

@@ -280,7 +280,12 @@ def _slurm(layout: Layout) -> list[Finding]:
     else:
         bind = os.environ.get("MOSAIC_BROKER_BIND", "")
         is_open = bool(bind) and not is_loopback(f"tls://{bind}")
-    return slurm_findings(is_broker_open=is_open)
+    placement = os.environ.get("MOSAIC_PLACEMENT", "")
+    partition = os.environ.get("MOSAIC_SLURM_PARTITION", "")
+    if running is not None and running.placement:
+        placement, partition = running.placement, running.partition
+    is_wanted = placement == "slurm"
+    return slurm_findings(is_wanted=is_wanted, partition=partition, is_broker_open=is_open)
 
 
 def _old_ports(layout: Layout) -> list[Finding]:

@@ -29,6 +29,10 @@ class KeptStack(light.StackFileFields):
 
     v: int = 1
     started_at: float = 0.0
+    placement: str = ""
+    """Where the stack starts runs; empty: of an older stack."""
+    partition: str = ""
+    """Partition of its jobs at Slurm; empty: the cluster's own."""
     # every entry is one of these here
     services: list[KeptService] = msgspec.field(default_factory=list)  # type: ignore[assignment]
 

@@ -67,6 +67,8 @@ class Supervisor:
             gateway_url=plan.ports.gateway_url,
             broker_url=plan.ports.broker_url,
             started_at=time.time(),
+            placement=os.environ.get("MOSAIC_PLACEMENT", "") or "process",
+            partition=os.environ.get("MOSAIC_SLURM_PARTITION", ""),
         )
 
     def stop(self) -> None:

@@ -13,8 +13,15 @@ import typer
 from rich.text import Text
 
 from mosaic_cli import option, stopping
+from mosaic_cli.cluster_check import start_fault
 from mosaic_cli.command_name import with_command_name
-from mosaic_cli.errors import SchedulerAway, StackAlreadyUp, StackEnded, ValueRefused
+from mosaic_cli.errors import (
+    SchedulerAway,
+    StackAlreadyUp,
+    StackEnded,
+    StackStartProblem,
+    ValueRefused,
+)
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.stack.layout import Layout
@@ -185,6 +192,8 @@ def up(
     if running is not None:
         _say_already_up(running, json)
         return
+    if placement is Placement.SLURM and (fault := start_fault(partition or "")):
+        raise StackStartProblem(f"--placement slurm: {fault}")
     if detach:
         stack = start_and_wait(layout, options)
         emit(stack) if json else _print_ready(stack)
