@@ -100,6 +100,44 @@ NO_ANSWER = {
 }
 
 
+FAULTS: list[tuple[str, str, set[str]]] = [
+    ("prints_nothing", "check", {"describe.json"}),
+    ("rubbish_on_stdout", "check", {"describe.json"}),
+    ("another_shape", "check", {"describe.valid"}),
+    ("fails_at_import", "check", {"describe.answers"}),
+    ("another_id", "check", {"describe.id"}),
+    ("default_of_another_type", "check", {"describe.parameters"}),
+    ("default_out_of_bounds", "check", {"describe.parameters"}),
+    ("steps_of_nothing", "check", {"describe.fields"}),
+    ("accepts_unknown", "check", {"check.unknown_parameter"}),
+    ("check_fails", "check", NO_ANSWER),
+    ("exits_0_without_events", "train", {"train.events"}),
+    ("exits_3_after_done", "train", {"train.ends", "train.truth"}),
+    ("crashes", "train", {"train.ends", "train.one_terminal", "train.truth"}),
+    ("empty_config", "train", {"train.config_whole"}),
+    ("two_terminals", "train", {"train.one_terminal"}),
+    ("no_terminal", "train", {"train.one_terminal", "train.truth"}),
+    ("event_after_end", "train", {"train.one_terminal"}),
+    ("config_later", "train", {"train.config_first"}),
+    ("gap", "train", {"train.contiguous"}),
+    ("skips_a_step", "train", {"train.steps_in_order"}),
+    ("tells_no_prompt", "train", {"train.tells"}),
+    ("checkpoint_is_gone", "train", {"train.files", "train.manifest"}),
+    ("checkpoint_changes", "train", {"train.files"}),
+    ("plays_nothing", "check", {"describe.fields"}),
+    ("plays_once", "train", {"play.told"}),
+    ("play_fails", "train", {"play.ends"}),
+    ("inspects_another", "train", {"inspect.own"}),
+    ("takes_anything", "train", {"inspect.foreign"}),
+    ("unpickles", "train", {"inspect.foreign"}),
+    ("manifest_lies", "train", {"train.manifest"}),
+    ("leaves_a_child", "train", {"train.nothing_left"}),
+    ("ignores_stop", "stop", {"stop.in_time"}),
+    ("crashes", "stop", {"stop.in_time"}),
+]
+"""Fault of a bad worker, the part of the check that meets it, and the rules that it breaks."""
+
+
 @pytest.mark.nightly(
     by_day=[
         "prints_nothing-check",
@@ -112,42 +150,7 @@ NO_ANSWER = {
     ]
 )
 @pytest.mark.parametrize(
-    ("fault", "part", "rules"),
-    [
-        ("prints_nothing", "check", {"describe.json"}),
-        ("rubbish_on_stdout", "check", {"describe.json"}),
-        ("another_shape", "check", {"describe.valid"}),
-        ("fails_at_import", "check", {"describe.answers"}),
-        ("another_id", "check", {"describe.id"}),
-        ("default_of_another_type", "check", {"describe.parameters"}),
-        ("default_out_of_bounds", "check", {"describe.parameters"}),
-        ("steps_of_nothing", "check", {"describe.fields"}),
-        ("accepts_unknown", "check", {"check.unknown_parameter"}),
-        ("check_fails", "check", NO_ANSWER),
-        ("exits_0_without_events", "train", {"train.events"}),
-        ("exits_3_after_done", "train", {"train.ends", "train.truth"}),
-        ("crashes", "train", {"train.ends", "train.one_terminal", "train.truth"}),
-        ("empty_config", "train", {"train.config_whole"}),
-        ("two_terminals", "train", {"train.one_terminal"}),
-        ("no_terminal", "train", {"train.one_terminal", "train.truth"}),
-        ("event_after_end", "train", {"train.one_terminal"}),
-        ("config_later", "train", {"train.config_first"}),
-        ("gap", "train", {"train.contiguous"}),
-        ("skips_a_step", "train", {"train.steps_in_order"}),
-        ("tells_no_prompt", "train", {"train.tells"}),
-        ("checkpoint_is_gone", "train", {"train.files", "train.manifest"}),
-        ("checkpoint_changes", "train", {"train.files"}),
-        ("plays_nothing", "check", {"describe.fields"}),
-        ("plays_once", "train", {"play.told"}),
-        ("play_fails", "train", {"play.ends"}),
-        ("inspects_another", "train", {"inspect.own"}),
-        ("takes_anything", "train", {"inspect.foreign"}),
-        ("unpickles", "train", {"inspect.foreign"}),
-        ("manifest_lies", "train", {"train.manifest"}),
-        ("leaves_a_child", "train", {"train.nothing_left"}),
-        ("ignores_stop", "stop", {"stop.in_time"}),
-        ("crashes", "stop", {"stop.in_time"}),
-    ],
+    ("fault", "part", "rules"), FAULTS, ids=[f"{fault}-{part}" for fault, part, _ in FAULTS]
 )
 def test_a_bad_worker_is_caught(tmp_path: Path, fault: str, part: str, rules: set[str]) -> None:
     """Each fault fails its own rule and no other, with what was seen and what to do."""
