@@ -156,13 +156,13 @@ def test_whole_number_is_exact(text: str) -> None:
 @pytest.mark.parametrize("text", [*NO_NUMBERS, *NO_WHOLE])
 def test_text_that_is_not_one_whole_number_is_refused(text: str) -> None:
     """Neither a list nor a decimal comma becomes a whole number; a point before three digits is ambiguous."""
-    with pytest.raises(ValueError, match=r"^(must be|too|could be) "):
+    with pytest.raises(ValueError, match=r"^(must be|too|can mean) "):
         read_whole(text)
 
 
 def test_point_before_three_digits_is_explained() -> None:
-    """A whole number typed as `500.000` is refused with both numbers that it could be."""
-    with pytest.raises(ValueError, match="could be 500 or 500000"):
+    """A whole number typed as `500.000` is refused with both numbers that it can mean."""
+    with pytest.raises(ValueError, match="can mean 500 or 500000"):
         read_whole("500.000")
 
 

@@ -263,8 +263,8 @@ def _table(value: float, shape: tuple[int, ...] = (16, 4)) -> Any:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"q": _table(np.nan)}, "q holds values that are no finite numbers"),
-        ({"q": _table(-np.inf)}, "q holds values that are no finite numbers"),
+        ({"q": _table(np.nan)}, "q holds values that are not finite"),
+        ({"q": _table(-np.inf)}, "q holds values that are not finite"),
         ({"q": _table(0, (15, 4))}, r"q has the shape \(15, 4\)"),
         ({"q": _table(0, (64,))}, "q is no table of numbers"),
         ({"q": np.zeros((16, 4), complex)}, "another size than it says"),

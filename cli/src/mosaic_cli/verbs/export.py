@@ -36,7 +36,7 @@ class ExportOptions:
         bool, typer.Option("--parquet", help="Parquet, a file for each event type; needs --output.")
     ] = False
     mp4: Annotated[bool, typer.Option("--mp4", help="A video of the episode.")] = False
-    gif: Annotated[bool, typer.Option("--gif", help="The same as a GIF.")] = False
+    gif: Annotated[bool, typer.Option("--gif", help="A GIF of the episode.")] = False
     tensorboard: Annotated[
         bool,
         typer.Option("--tensorboard", help="A TensorBoard event file: metrics, configuration."),

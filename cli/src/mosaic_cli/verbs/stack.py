@@ -51,7 +51,10 @@ Port = Annotated[
 BrokerPort = Annotated[
     int | None,
     typer.Option(
-        "--broker-port", min=1, max=65535, help="Port of the broker; default as for --port."
+        "--broker-port",
+        min=1,
+        max=65535,
+        help="Port of the broker; default: that of the last start, else a free one.",
     ),
 ]
 

@@ -165,7 +165,7 @@ def best(
 def stop_sweep(
     sweep: OneSweep = LAST,
     let_finish: Annotated[
-        bool, typer.Option("--let-finish", help="Let trials that run go on to their end.")
+        bool, typer.Option("--let-finish", help="Let running trials finish.")
     ] = False,
     json: option.Json = False,
 ) -> None:

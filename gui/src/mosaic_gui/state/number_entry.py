@@ -62,7 +62,11 @@ def read_whole(text: str) -> int:
     if _POINT_OR_THOUSAND.fullmatch(common):
         whole, _, rest = common.partition(".")
         raise ValueError(
-            tr("could be {one} or {other}: write it without a point", one=whole, other=whole + rest)
+            tr(
+                "can mean {one} or {other}: write it without a separator",
+                one=whole,
+                other=whole + rest,
+            )
         )
     exact = _exact(common, takes_decimal_comma=False)
     if exact.adjusted() > MOST_DIGITS:

@@ -86,7 +86,7 @@ class Settings(BaseModel):
         False,
         mark("Runs"),
         mark("Group the list"),
-        mark("By environment and algorithm when the client starts."),
+        mark("Group the list by environment and algorithm each time the window opens."),
     )
     notify_ends: bool = _setting(
         True,

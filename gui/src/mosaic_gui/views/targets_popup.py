@@ -118,7 +118,9 @@ class TargetsPopup(PanelPopup):
         fault, is_begun = draft.fault, bool(draft.name and draft.value)
         if not is_webhook and not self._model.takes_commands:
             is_begun = True
-            fault = tr("A command is added on the machine of the stack, in a window of ./mosaic.")
+            fault = tr(
+                "Commands can only be added on the stack's own machine, in a window opened by `./mosaic gui`."
+            )
         self.words.setText(draft.consent if not fault else fault if is_begun else "")
         self.add.setText(tr("Agree and add"))
         self.add.setEnabled(not fault)

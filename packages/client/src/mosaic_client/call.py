@@ -63,7 +63,7 @@ class Call(Generic[T]):
             query: parameters of the address.
             body: JSON.
             timeout_s: seconds between two signs of life.
-            idempotency_key: a key that makes it fit to be repeated.
+            idempotency_key: with it the request may be repeated; the stack acts on it once.
             expects_problem: the reader takes error statuses too.
             repeats: it is no GET, but sending it twice is the same as once.
         """
@@ -95,7 +95,7 @@ class Call(Generic[T]):
             read: reads the answer.
             query: parameters of the address.
             body: JSON.
-            idempotency_key: a key that makes it fit to be repeated.
+            idempotency_key: with it the request may be repeated; the stack acts on it once.
 
         Raises:
             ValueError: too few or too many values for the path.

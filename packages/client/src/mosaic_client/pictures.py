@@ -44,9 +44,11 @@ def picture(frame: EnvironmentFrame) -> NDArray[np.uint8]:
     elif frame.encoding == "jpeg":
         pixels = np.asarray(_jpeg(frame), np.uint8)
     else:
-        raise AnswerInvalid(f"this version cannot decode a picture of encoding {frame.encoding!r}")
+        raise AnswerInvalid(
+            f"a picture has the encoding {frame.encoding!r}, which is newer than this client: update it"
+        )
     if pixels.size != frame.height * frame.width * frame.channels:
-        raise AnswerInvalid("a frame's picture has another size than the frame says")
+        raise AnswerInvalid("a frame's picture does not have the size that the frame states")
     return pixels.reshape(shape)
 
 
@@ -67,7 +69,9 @@ def _jpeg(frame: EnvironmentFrame) -> Any:
     try:
         with Image.open(io.BytesIO(frame.data), formats=["JPEG"]) as image:
             if image.size != (frame.width, frame.height):
-                raise AnswerInvalid("a frame's picture has another size than the frame says")
+                raise AnswerInvalid(
+                    "a frame's picture does not have the size that the frame states"
+                )
             return image.convert(_MODES.get(frame.channels, "RGB"))
     except OSError as error:
         raise AnswerInvalid(f"a frame's picture cannot be decoded: {error}") from error

@@ -116,10 +116,10 @@ class PlayState:
 
 
 class PlaySession:
-    """A play from a plain thread, as `Client.act` opens it.
+    """A play that `Client.act` opened, used without asyncio.
 
-    Each method that acts returns the number of its input; `frame(after=number)` is then the first frame that knows it.
-    An input that the run refused is an error of the next call.
+    Each method that acts returns the number of its input; `frame(after=number)` then returns the first frame
+    that shows its effect. If the run refuses an input, the next call raises the error.
     """
 
     def __init__(self, location: Location, request: WatchFrames) -> None:

@@ -145,7 +145,7 @@ class AlertRule(NamedTuple):
             is_final: whether the run has ended.
 
         Returns:
-            Whether it does.
+            True if the rule names the state, or `ended` and the run has ended.
         """
         return state in self.words or (ENDED in self.words and is_final)
 

@@ -215,7 +215,7 @@ class AlertDelivery(PeerModel):
 
 
 class RuleLook(PeerModel):
-    """A rule of a run with how far it is."""
+    """A rule, and how far its evaluation in one run is."""
 
     key: str
     rule: str

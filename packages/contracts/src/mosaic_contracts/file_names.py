@@ -18,7 +18,7 @@ def fitting(text: str) -> str:
 
 
 def name_part(text: str) -> str:
-    """Return a text as part of a file's name; empty: nothing of it can be.
+    """Return what of a text can be part of a file's name; empty if nothing can.
 
     Args:
         text: for example the name of a run.

@@ -23,7 +23,7 @@ class MetricFigureQuery(UserModel):
 
 
 class MetricFigure(PeerModel):
-    """Figures of one metric in one run. NaN and infinities count as newest value alone."""
+    """Figures of one metric in one run. NaN and infinities can be the newest value only."""
 
     last: float
     """Newest value."""

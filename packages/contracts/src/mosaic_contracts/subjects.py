@@ -14,17 +14,17 @@ RUN_CHANGED = f"{_ROOT}.runs.changed"
 
 
 def events(run_id: str) -> str:
-    """JetStream: batches of a run's events, whatever their source."""
+    """Return the JetStream subject of a run's event batches, from each of its sources."""
     return f"{_ROOT}.events.{parse_run_id(run_id)}"
 
 
 def committed(run_id: str) -> str:
-    """Core: the recorder says up to which seq a run's sources are in the store."""
+    """Return the core NATS subject on which the recorder reports up to which seq a run's events are stored."""
     return f"{_ROOT}.committed.{parse_run_id(run_id)}"
 
 
 def heartbeat(run_id: str) -> str:
-    """Core: the shipper says how the trainer is."""
+    """Return the core NATS subject of a run's heartbeats: its shipper reports the state of the trainer."""
     return f"{_ROOT}.heartbeat.{parse_run_id(run_id)}"
 
 

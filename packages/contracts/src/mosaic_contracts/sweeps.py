@@ -380,7 +380,7 @@ class ParameterImportance(PeerModel):
 
 
 class SweepView(PeerModel):
-    """Answer of `GET /sweeps/{id}`: a sweep as far as it is. Its run (`GET /runs/{id}`) says whether it goes on."""
+    """Answer of `GET /sweeps/{id}`: the progress of a sweep. `GET /runs/{id}` says whether it is still running."""
 
     run_id: RunIdField
     sweep: SweepSpec

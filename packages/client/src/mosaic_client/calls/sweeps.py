@@ -104,14 +104,14 @@ def stop_sweep(sweep_id: str, *, let_finish: bool = False) -> Call[Run]:
 
     Args:
         sweep_id: id of the sweep's run.
-        let_finish: whether trials that run go on to their end; no further one starts in either case.
+        let_finish: whether running trials may finish; no new trial starts in either case.
 
     Returns:
         The run of the sweep.
 
     Raises:
         RunUnknown: there is no such sweep.
-        StackUnavailable: it starts just now, so that it cannot be asked to let its trials finish.
+        StackUnavailable: the sweep is starting, and cannot be asked yet to let its trials finish.
     """
     body = body_of(SweepStop(let_finish=let_finish))
     return Call.of(http_api.STOP_SWEEP, sweep_id, read=model(Run), body=body)

@@ -109,7 +109,8 @@ def _policy(client: Client, run: RunView, path: str) -> SavedPolicy:
         row = rows[path]
     else:
         raise NothingToCompare(
-            f"{run.run_id} has no file {path} that is as the run recorded it. Take another checkpoint."
+            f"The file {path} of {run.run_id} is missing, or has changed since the run recorded it. Take another "
+            "checkpoint."
         )
     return SavedPolicy(row.path, row.sha256)
 

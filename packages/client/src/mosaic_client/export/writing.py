@@ -47,7 +47,7 @@ def stream_json_lines(
 
 
 def read_pages(read_page: ReadPage) -> Iterator[BatchPage]:
-    """Read all pages from the beginning, the next one while one is used."""
+    """Read all pages from the beginning. While the caller uses a page, the next one is fetched."""
     with ThreadPoolExecutor(1, thread_name_prefix="pages") as thread:
         ahead = thread.submit(read_page, "")
         while True:

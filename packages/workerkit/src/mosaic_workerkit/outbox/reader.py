@@ -177,7 +177,9 @@ class OutboxReader:
             return False
         self._header = read_header(os.pread(self._fd, WORD_AT, 0), path)
         if self._header.seq0 != self.next_seq:
-            raise OutboxCorrupted(f"{path} begins with seq {self._header.seq0}; set it aside")
+            raise OutboxCorrupted(
+                f"{path} begins with seq {self._header.seq0} and not with that of its name; move it out of the folder"
+            )
         self._at = self._cut_at = HEAD_BYTES
         self._cut = self._skip = 0
         self._seen = None if _KEEPS_STORE_ORDER else _Position(self.next_seq, HEAD_BYTES)
@@ -217,7 +219,7 @@ class OutboxReader:
         end = cut if cut is not None and is_whole else published
         data = os.pread(self._fd, end.at - self._at, self._at)
         if len(data) != end.at - self._at:
-            raise OutboxCorrupted(f"{self._name()} was cut short; set it aside")
+            raise OutboxCorrupted(f"{self._name()} was cut short; move it out of the folder")
         if is_whole and self._at == self._cut_at:
             self._check(data)
         region = Region(seq0, end.seq - seq0, self._header.t0_us, data, is_whole)
@@ -241,7 +243,7 @@ class OutboxReader:
         entry = os.pread(self._fd, CUT.size, TABLE_AT + self._cut * CUT.size)
         if CUT.unpack(entry)[1] != crc32(data):
             raise OutboxCorrupted(
-                f"seq {self.next_seq} or one behind it is damaged, in {self._name()}; set it aside"
+                f"seq {self.next_seq} or one behind it is damaged, in {self._name()}; move it out of the folder"
             )
 
     def _name(self) -> Path:
@@ -251,7 +253,7 @@ class OutboxReader:
 
 def _position(data: bytes, path: Path) -> _Position:
     if len(data) < 8:
-        raise OutboxCorrupted(f"{path} is shorter than a segment's head; set it aside")
+        raise OutboxCorrupted(f"{path} is shorter than a segment's head; move it out of the folder")
     word = int.from_bytes(data, "little")
     return _Position(word >> SHIFT, word & OFFSETS)
 

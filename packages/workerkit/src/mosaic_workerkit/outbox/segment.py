@@ -78,11 +78,15 @@ def read_header(data: bytes, path: Path) -> SegmentHeader:
         OutboxCorrupted: not a segment of this version.
     """
     if len(data) < WORD_AT:
-        raise OutboxCorrupted(f"{path} is shorter than a segment's header; set it aside")
+        raise OutboxCorrupted(
+            f"{path} is shorter than a segment's header; move it out of the folder"
+        )
     magic, version, size, attempt, source, run_id, seq0, t0_us, crc = _HEADER.unpack_from(data)
     bare = data[: _HEADER.size - _CRC.size] + b"\0" * _CRC.size
     if magic != MAGIC or version != FORMAT_VERSION or size != WORD_AT or crc32(bare) != crc:
-        raise OutboxCorrupted(f"{path} is not a segment of version {FORMAT_VERSION}; set it aside")
+        raise OutboxCorrupted(
+            f"{path} is not a segment of version {FORMAT_VERSION}; move it out of the folder"
+        )
     name = source.rstrip(b"\0").decode()
     return SegmentHeader(run_id.decode(), attempt, name, seq0, t0_us)
 

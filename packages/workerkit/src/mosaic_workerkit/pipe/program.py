@@ -117,10 +117,14 @@ class Program(UserModel):
         return spec.steps or self.steps
 
     def argv(self, spec: RunSpec, places: Mapping[str, str]) -> list[str]:
-        """Return the command line, for `places` of `here`, `run_dir` and `run_id`.
+        """Return the command line of a run.
+
+        Args:
+            spec: the run's spec.
+            places: paths and id by the names `here`, `run_dir` and `run_id`.
 
         Raises:
-            ProgramRefused: as `values`; or the number of steps is asked for and not known.
+            ProgramRefused: as for `values`, or the program needs the number of steps and the spec has none.
         """
         steps = self.total_steps(spec)
         if STEPS in self.placeholders and steps is None:

@@ -138,7 +138,7 @@ def _checkpoint(data: bytes, *, is_summed: bool) -> LearnerCheckpoint:
     if q.shape != visits.shape:
         raise CheckpointUnusable(f"q has the shape {q.shape} and visits {visits.shape}")
     if not np.isfinite(q).all():
-        raise CheckpointUnusable("q holds values that are no finite numbers")
+        raise CheckpointUnusable("q holds values that are not finite")
     if (visits < 0).any():
         raise CheckpointUnusable("visits holds negative numbers")
     return LearnerCheckpoint(q.tolist(), visits.tolist(), facts, sha256(data).hexdigest())
