@@ -138,6 +138,23 @@ def test_a_worker_that_is_not_ready_is_shown_but_not_chosen() -> None:
     assert model.obstacle == "Choose an algorithm."
 
 
+def test_a_form_follows_its_worker(qtbot: QtBot, model: LaunchModel) -> None:
+    """A script that was edited has a new argument in the form at once, and what was typed stays."""
+    model.set_text(ARGUMENT, "gamma", "0.95")
+    changed = worker()
+    assert changed.description is not None
+    parameters = changed.description.algorithms[0].parameters
+    parameters["properties"]["resume"] = {"type": ["string", "null"], "default": None}
+    replaced = QSignalSpy(model.draft_replaced)
+    model.take_catalogue(WorkerEntries(workers=[worker()]))
+    assert not replaced
+    model.take_catalogue(WorkerEntries(workers=[changed]))
+    assert len(replaced) == 1
+    assert model.draft is not None
+    assert "resume" in model.draft.arguments.fields
+    assert asked(qtbot, model)["parameters"] == {"gamma": 0.95}
+
+
 def test_an_edit_is_taken_back_and_brought_again(qtbot: QtBot, model: LaunchModel) -> None:
     """Undo goes edit by edit, over defaults and environment too; what it brings back is checked like typing."""
     asked(qtbot, model)

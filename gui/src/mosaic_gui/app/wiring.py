@@ -421,6 +421,7 @@ class Wiring(QObject):
         parts.watch.finer_wanted.connect(parts.curve_refiner.want)
         parts.launch_controller.launched.connect(self._on_launched)
         parts.installer.installed.connect(parts.launch_controller.read_workers)
+        self.window.page_shown.connect(self._on_page_shown)
         parts.launch_controller.group_launched.connect(self._on_group_launched)
         parts.launch_controller.said.connect(parts.say)
         parts.run_actions.made.connect(lambda run: self.navigator.open_runs([run.run_id]))
@@ -483,6 +484,11 @@ class Wiring(QObject):
         if self.window.has_settings:
             self.window.settings.show_settings(settings)
         self._parts.theme.follow()
+
+    def _on_page_shown(self, name: str) -> None:
+        """Read the workers again for the form: one may have been added, or a script edited, in a terminal."""
+        if name == TRAIN:
+            self._parts.launch_controller.read_workers()
 
     def _on_catalogue(self) -> None:
         workers = self._parts.launch.workers

@@ -51,12 +51,27 @@ class DraftModel(QObject):
     def take_catalogue(self, entries: WorkerEntries) -> None:
         """Take the workers of this stack; what was typed is kept."""
         self.workers = entries.workers
+        self._renew_drafts()
         self.catalogue_changed.emit()
         if self.draft is None:
             for worker in self.workers:
                 if worker.ready and worker.description and worker.description.algorithms:
                     self.choose(worker.manifest.id, worker.description.algorithms[0].id)
                     return
+
+    def _renew_drafts(self) -> None:
+        """Build the form of each worker again that describes itself differently, such as a script that was edited."""
+        for key, old in list(self._drafts.items()):
+            worker, algorithm = self._find(*key)
+            if worker is None or algorithm is None or worker.description == old.worker.description:
+                continue
+            renewed = self._drafts[key] = SpecDraft.of(worker, algorithm, self.limits)
+            renewed.fill_from(old.typed_spec())
+            renewed.origin = old.origin
+            renewed.history = EditHistory(renewed.snapshot())
+            if self.draft is old:
+                self.draft = renewed
+                self._replace_draft()
 
     def take_limits(self, sample: MachineSample) -> None:
         """Take the machine's limits, which bound the fields of resources."""
