@@ -97,14 +97,14 @@ def test_a_changed_environment_of_its_own_changes_the_stamp(
 
 def test_a_missing_program_is_named_by_its_path(registry: WorkerRegistry, home: Path) -> None:
     """`{here}` is filled in, in the program's path and in the hint."""
-    own = home / "workers.d/mine"
+    own = home / "workers.d/my own"
     own.mkdir()
     (own / "worker.toml").write_text(
         'id = "mine"\ntitle = "T"\ncommand = ["{here}/.venv/bin/python"]\nhint = "Make {here}."\n'
     )
     with pytest.raises(WorkerUnready) as refused:
         _ = registry.find("mine").command
-    assert str(refused.value) == f"{own}/.venv/bin/python cannot be found. Make {own}."
+    assert str(refused.value) == f"{own}/.venv/bin/python cannot be found. Make '{own}'."
 
 
 def test_a_worker_without_a_room_runs_beside_our_own_runner(

@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -108,7 +109,8 @@ def read_worker(path: Path, venvs: Path) -> WorkerUnderTest:
     here = str(file.resolve().parent)
     # Absolute, for a training has another current folder; unresolved, or it would be the bare interpreter.
     python = str((venvs / (manifest.room or "workerkit") / "bin" / "python").absolute())
-    manifest = manifest.model_copy(update={"hint": manifest.hint.replace("{here}", here)})
+    hint = manifest.hint.replace("{here}", shlex.quote(here))
+    manifest = manifest.model_copy(update={"hint": hint})
     return WorkerUnderTest(manifest, worker_command(manifest.command, python, here))
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import shlex
 import shutil
 import tomllib
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ class RegisteredWorker:
     @property
     def hint(self) -> str:
         """What to do when its command cannot be found; empty: the manifest does not say."""
-        return self.manifest.hint.replace(_HERE, str(self.here))
+        return self.manifest.hint.replace(_HERE, shlex.quote(str(self.here)))  # for a command
 
     @property
     def python(self) -> str:
