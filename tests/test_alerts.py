@@ -138,6 +138,7 @@ def test_a_nan_in_a_loss_is_an_alert_until_it_is_over(
     assert stack.run(run.run_id).alerts == []
 
 
+@pytest.mark.nightly
 def test_an_alert_that_holds_at_the_end_stays_in_the_record(stack: StackUnderTest) -> None:
     """`ps` and `show` say so, and the API finds it with the run."""
     run = train(stack, "0.5,NaN", "nan")
@@ -146,6 +147,7 @@ def test_an_alert_that_holds_at_the_end_stays_in_the_record(stack: StackUnderTes
     assert "alert" in stack.cli("ps").stdout.lower()
 
 
+@pytest.mark.nightly
 def test_a_rule_for_all_runs_fits_by_a_search(stack: StackUnderTest) -> None:
     """A rule looks at the runs that its search finds, and can be removed and restored."""
     added = last_json(
@@ -216,6 +218,7 @@ def test_a_webhook_that_refuses_is_asked_again_and_its_secret_is_nowhere(
     assert secret.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.nightly
 def test_a_command_gets_json_on_its_stdin(stack: StackUnderTest, tmp_path: Path) -> None:
     """The program runs without a shell and without the stack's variables; consent is asked for."""
     taken = tmp_path / "taken.json"
@@ -244,6 +247,7 @@ def test_a_command_cannot_be_added_through_the_api(stack: StackUnderTest) -> Non
         client.set_alert_target("evil", "sh -c true", consent=True)
 
 
+@pytest.mark.nightly
 def test_a_disk_that_is_low_is_one_alert_of_the_stack(tmp_path: Path) -> None:
     """It comes once, also after a restart of the scheduler, and no run has it."""
     stack = StackUnderTest(tmp_path / "home", link_environments(tmp_path / "venvs"))

@@ -70,6 +70,7 @@ def events(stack: StackUnderTest, run_id: str) -> list[Any]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.nightly
 def test_an_archive_is_a_zip_that_other_programs_read(archive: Path, trained: RunView) -> None:
     """Spec, record, events as lines and as Parquet, files, and the digest of each, in the published layout."""
     with zipfile.ZipFile(archive) as opened:
@@ -174,6 +175,7 @@ def test_an_archived_run_stays_in_the_list_and_comes_back(
     assert "here already" in stack.cli("import", str(target), timeout_s=180).stdout
 
 
+@pytest.mark.nightly
 def test_a_thinned_run_shows_the_same_on_another_stack(
     stack: StackUnderTest, elsewhere: StackUnderTest, removed: RunView, tmp_path: Path
 ) -> None:
@@ -200,6 +202,7 @@ def test_a_thinned_run_shows_the_same_on_another_stack(
     assert "removed to free space" in shown.stderr
 
 
+@pytest.mark.nightly
 def test_a_group_is_one_archive_and_a_group_again(
     stack: StackUnderTest, elsewhere: StackUnderTest, tmp_path: Path
 ) -> None:

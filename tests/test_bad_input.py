@@ -386,6 +386,7 @@ def test_a_service_that_is_refused_is_told(stack: StackUnderTest, service: str) 
     stack.wait_ready()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("changes", "where", "word"),
     [

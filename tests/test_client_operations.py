@@ -96,6 +96,7 @@ def test_a_run_is_repeated_changed_put_away_and_restored(client: Client) -> None
     assert client.restore(run.run_id).deleted_at is None
 
 
+@pytest.mark.nightly
 def test_a_list_is_sorted_across_pages(client: Client) -> None:
     """Pages of two put together are the whole list in its order, and an unknown order is refused in words."""
     for steps in (300, 2_000, 700):

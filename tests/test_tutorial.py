@@ -89,6 +89,7 @@ def learned(
         yield names | {"outputs": [each for each in outputs if each is not None], "folder": folder}
 
 
+@pytest.mark.nightly
 def test_the_runs_end_as_the_tutorial_says(learned: dict[str, Any]) -> None:
     """Both seeds succeed, and the long run is cancelled with a checkpoint."""
     assert learned["run"].state is learned["other"].state is RunState.SUCCEEDED

@@ -96,6 +96,7 @@ def test_two_checkpoints_and_chance_on_equal_seeds(
     assert other["pairs"][0]["mean_difference"] == result["pairs"][1]["mean_difference"]
 
 
+@pytest.mark.nightly
 def test_a_training_on_the_cpu_is_reproduced(stack: StackUnderTest, trained: RunView) -> None:
     """PPO comes out identical; with another number of threads that is what is named."""
     done = stack.cli("reproduce", trained.run_id, "--json", timeout_s=180)

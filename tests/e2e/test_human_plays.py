@@ -187,6 +187,7 @@ def test_a_killed_worker_leaves_its_steps_and_nothing_else(stack: StackUnderTest
     until(lambda: not stack.processes_of(car.run_id), "no process of it is left", 60)
 
 
+@pytest.mark.nightly
 def test_an_environment_that_fails_leaves_its_episode(stack: StackUnderTest) -> None:
     """At step 7: the run has failed and says where and why; steps 1 to 6 are stored and verify; nothing runs on."""
     command = ["{python}", "-c", OWN_ENVIRONMENTS.format(folder=ROOT / "services" / "worker_play")]
@@ -251,6 +252,7 @@ def test_a_play_ends_when_its_gateway_dies_and_nobody_comes_back(stack: StackUnd
     until(lambda: not stack.processes_of(car.run_id), "no process of it is left", 60)
 
 
+@pytest.mark.nightly
 @pytest.mark.kill
 def test_a_branch_goes_on_after_a_crash_and_may_crash_itself(stack: StackUnderTest) -> None:
     """An episode that a killed worker left goes on after its last step; a branch that is killed leaves its own."""

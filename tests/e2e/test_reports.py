@@ -49,6 +49,7 @@ def page(stack: StackUnderTest, trained: RunView, tmp_path_factory: pytest.TempP
     return Page(target.read_text("utf-8"))
 
 
+@pytest.mark.nightly
 def test_the_film_is_the_best_episode(
     stack: StackUnderTest, trained: RunView, page: Page, tmp_path: Path
 ) -> None:

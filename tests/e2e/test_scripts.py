@@ -183,6 +183,7 @@ for step in range(args.total_timesteps):
 """
 
 
+@pytest.mark.nightly
 def test_an_added_script_has_a_form(stack: StackUnderTest, tmp_path: Path) -> None:
     """`add` makes its arguments parameters: of `describe`, of a group with lists, and of the record of each run."""
     script = tmp_path / "walk.py"

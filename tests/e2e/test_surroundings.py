@@ -106,7 +106,7 @@ def add_program(stack: StackUnderTest) -> None:
     (folder / "beside.py").touch()
 
 
-@pytest.mark.nightly(by_day=["C.UTF-8-ps", "C-workers"])
+@pytest.mark.nightly(by_day=["C-workers"])
 @pytest.mark.parametrize("verb", ["ps", "status", "workers", "describe synthetic", "gpus"])
 def test_verbs_import_nothing_of_their_surroundings(stack: StackInSurroundings, verb: str) -> None:
     """A verb works wherever it is typed, whatever PYTHONPATH and PYTHONWARNINGS say."""

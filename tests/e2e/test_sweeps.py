@@ -78,6 +78,7 @@ def test_every_trial_is_a_run_whose_curve_gives_its_value(
         assert progress == (2, 2)
 
 
+@pytest.mark.nightly
 def test_the_best_runs_from_its_file_and_an_export_holds_the_study(
     stack: StackUnderTest, searched: RunView, tmp_path: Path
 ) -> None:

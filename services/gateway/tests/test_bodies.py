@@ -38,6 +38,7 @@ def nested(depth: int, form: str) -> bytes:
     return b'{"parameters":' + b'[{"a":' * (inner // 2) + b"1" + b"}]" * (inner // 2) + b"}"
 
 
+@pytest.mark.nightly(by_day=["both"])
 @pytest.mark.parametrize("form", ["lists", "objects", "both"])
 async def test_a_body_of_any_depth_is_refused_in_words(
     gateway: Any, peers: Any, record: Any, form: str
@@ -66,6 +67,7 @@ async def test_a_spec_as_deep_as_is_allowed_reaches_the_scheduler(gateway: Any, 
     assert peers.submitted == [json.loads(nested(64, "lists"))]
 
 
+@pytest.mark.nightly(by_day=["headers0", "headers4"])
 @pytest.mark.parametrize(
     "headers",
     [

@@ -84,6 +84,7 @@ def drive(operation: Any, mode: GenerationMode, url: str, token: str) -> None:
     one()
 
 
+@pytest.mark.nightly
 async def test_no_input_breaks_any_operation(gateway: Any, peers: Any, record: Any) -> None:
     """Whatever is sent, no answer is a 5xx, each is what the document says, and each refusal is a problem."""
     peers.records[RUN_ID] = record(RUN_ID)

@@ -110,6 +110,7 @@ async def test_plan_that_was_looked_at_is_neither_searched_nor_cloned(stack: Sta
     assert clone.dry_run == ""
 
 
+@pytest.mark.nightly
 @pytest.mark.own_stack
 async def test_lists_show_what_is_asked_for(stack: Stack) -> None:
     """Each filter narrows by itself and with others; brief gives all ids at once, newest first."""

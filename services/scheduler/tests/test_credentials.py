@@ -52,6 +52,7 @@ async def told_notes(stack: Stack, run_id: str) -> list[str]:
     return notes
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 @pytest.mark.timeout(90)
 async def test_expired_credentials_are_renewed_and_the_run_says_so(stack: Stack) -> None:

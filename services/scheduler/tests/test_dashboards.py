@@ -54,6 +54,7 @@ async def ended_runs(stack: Stack, count: int, **fields: Any) -> list[str]:
     return [run.run_id for run in runs]
 
 
+@pytest.mark.nightly
 async def test_one_dashboard_for_a_selection(stack: Stack) -> None:
     """Its worker gets the verb and a link to the event files of each run, under names that are unique."""
     first, second = await ended_runs(stack, 2, name="a/b")

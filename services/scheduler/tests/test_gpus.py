@@ -215,6 +215,7 @@ async def test_a_suspended_run_keeps_its_device(gpus: Stack, machine: FakeMachin
     assert (await gpus.wait_end(following.run_id, PATIENCE_S)).state is RunState.SUCCEEDED
 
 
+@pytest.mark.nightly
 async def test_a_device_that_falls_off_the_bus_is_told(gpus: Stack, machine: FakeMachine) -> None:
     """The run that is on it keeps a note, also in its end; the device is lost, and nobody gets it before it is back."""
     run = await running(gpus, gpus=1)

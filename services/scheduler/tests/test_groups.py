@@ -61,6 +61,7 @@ async def runs_of(stack: Stack, group: GroupView) -> list[RunRecord]:
     return found.runs
 
 
+@pytest.mark.nightly
 async def test_a_group_makes_all_combinations_and_tries_again_what_failed(stack: Stack) -> None:
     """Its runs are in the queue with tags and place; the newest run of a place counts."""
     group = await start(stack, name="does it fail")

@@ -415,6 +415,7 @@ async def test_every_queued_run_starts_when_its_cores_are_free(stack: Stack) -> 
     assert all(a.run_id < b.run_id for a, b in itertools.pairwise(ended))
 
 
+@pytest.mark.nightly
 async def test_two_submits_at_once_are_two_runs(stack: Stack) -> None:
     """Submits in the same moment have ids of their own."""
     runs = await asyncio.gather(*(stack.submit(steps=10) for _ in range(8)))
@@ -457,6 +458,7 @@ async def test_a_broker_outage_costs_neither_run_nor_events(stack: Stack) -> Non
     assert [event["seq"] for event in worker] == list(range(1, 304))
 
 
+@pytest.mark.nightly
 @IMPATIENT
 async def test_a_worker_suspended_by_hand_is_told(stack: Stack) -> None:
     """SIGSTOP of the worker shows as a note, after a while as unresponsive; SIGCONT takes both back."""

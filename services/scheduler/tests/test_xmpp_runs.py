@@ -60,6 +60,7 @@ async def lines_of(stack: Stack, spec: dict[str, Any]) -> dict[str, PreflightLin
     return {line.id: line for line in report.lines}
 
 
+@pytest.mark.nightly
 @pytest.mark.broker
 async def test_a_runs_agents_have_accounts_for_its_lifetime(
     xmpp_server: TestXmppServer, xmpp_home: Path, stack: Stack

@@ -106,6 +106,7 @@ def test_the_persons_share_of_an_episode_is_a_curve(
     assert shares == [1 - 1 / frame.step]
 
 
+@pytest.mark.nightly(by_day=["ppo"])
 def test_a_play_that_nobody_interferes_with_is_what_it_was(
     tmp_path: Path, hybrid_spec: dict[str, Any]
 ) -> None:
@@ -121,6 +122,7 @@ def test_a_play_that_nobody_interferes_with_is_what_it_was(
     assert steps[0] == steps[1]
 
 
+@pytest.mark.nightly(by_day=["ppo"])
 def test_the_same_policy_goes_on_as_it_did(tmp_path: Path, trained: Trained) -> None:
     """A greedy policy from the middle of its own episode plays the rest of it, step by step."""
     parent = play_here(tmp_path / "parent", trained.play, episodes=2).ended()

@@ -5,10 +5,12 @@ import sys
 from pathlib import Path
 
 import gymnasium
+import pytest
 
 GYMKIT = Path(__file__).parents[3] / "packages" / "gymkit"
 
 
+@pytest.mark.nightly
 def test_gymkit_records_and_rebuilds_on_0_29() -> None:
     """The tests of recording and rebuilding pass with this worker's gymnasium."""
     assert gymnasium.__version__.startswith("0.29.")

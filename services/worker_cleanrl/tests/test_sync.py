@@ -145,6 +145,7 @@ def metric(n: int, name: str = "m", attempt: int = 1) -> dict[str, Any]:
     }
 
 
+@pytest.mark.nightly
 def test_a_run_that_never_used_wandb_is_sent_once(tmp_path: Path, server: WandbServer) -> None:
     """Config, metrics, video and checkpoint; killed in the middle and sent again, nothing is doubled or lost."""
     config = {"algorithm": "ppo", "seed": 3, "arguments": {"lr": 0.1}}

@@ -127,6 +127,7 @@ def test_the_opengl_that_works_is_taken(make_spec: Any, monkeypatch: pytest.Monk
     assert check_run(make_spec(steps=512, parameters=VIDEO)).plan["gl"] is None
 
 
+@pytest.mark.nightly
 def test_clips_are_files_of_the_run(make_spec: Any, tmp_path: Path) -> None:
     """Every tenth episode of the first environment is a video that was announced; the training is the same."""
     plain = run(tmp_path / "plain", make_spec(steps=1024))
