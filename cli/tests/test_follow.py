@@ -86,13 +86,20 @@ def test_a_terminal_gets_a_bar() -> None:
 def test_a_long_import_shows_phase_and_time() -> None:
     """While no step was taken the bar says what goes on and for how long, and afterwards counts steps."""
     on = console(terminal=True)
-    follower = RunFollower(view(state="starting"))
+    follower = RunFollower(view(state="starting", started_at="2026-01-01T00:00:01Z"))
     with Display(on) as display:
         display.show(follower, 0)
         follower.take(RunChanged(run=view(revision=2, progress={"step": 10, "total": 1000})))
         display.show(follower, 1)
     assert re.search(r"starting: loading the worker's libraries .*0\.\d s", shown(on))
     assert "10/1,000 steps" in shown(on)
+
+
+def test_nothing_is_loaded_before_a_cluster_has_begun_the_run() -> None:
+    """A job that is handed over, and not yet in the list of what waits, has no process."""
+    assert RunFollower(view(state="starting")).headline == "starting"
+    waiting = view(state="starting", waiting_reason="queued at Slurm: other jobs are before it")
+    assert RunFollower(waiting).headline == "queued at Slurm: other jobs are before it"
 
 
 def test_news_is_told_once() -> None:

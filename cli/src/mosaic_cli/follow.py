@@ -74,7 +74,7 @@ class RunFollower:
             return run.waiting_reason
         if run.unresponsive:
             return f"{run.state}, but the trainer does not move"
-        if run.state is RunState.STARTING:
+        if run.state is RunState.STARTING and run.started_at is not None:
             return "starting: loading the worker's libraries"
         if run.state is RunState.RUNNING and not self.is_moving:
             return "running: no step yet"
