@@ -18,12 +18,27 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
-from mosaic_base.locks import try_lock
-from mosaic_base.procfs import boot_id, children
+from mosaic_base.procfs import children
 from mosaic_workerkit.guard import start_guarded
+from mosaic_workerkit.memory_kills import has_grown, oom_kills
 from mosaic_workerkit.own_files import DELETED, OwnFiles
+from mosaic_workerkit.run_place import (
+    clear_after_killed,
+    clear_folder,
+    ran_before,
+    take_lock,
+)
+from mosaic_workerkit.runner_files import (
+    clock_reading,
+    last_words,
+    open_log,
+    read_notes,
+    replace_json,
+    reserve_blocks,
+    say,
+)
 from mosaic_workerkit.stray import end_strays, own_ancestors
 
 if TYPE_CHECKING:
@@ -44,7 +59,6 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _STOP_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
 _WATCHED = _STOP_SIGNALS | {signal.SIGCHLD}
-_RESERVE_BYTES = 4096
 _FILES_LOOK_S = 2.0
 """How soon it is seen that the program deleted files of the run."""
 _NOTES_BYTES = 1200
@@ -62,11 +76,7 @@ _STOP_MARK = "control/stop.sent"
 """As `mosaic_contracts.stack_files` has it."""
 _BACKLOG = 128
 """Connections that may wait for the shipper at a door."""
-_LOOK_S = 0.3
-"""A scheduler that looks whether the lock is free holds it for an instant; another runner holds it on."""
-
 _SECRETS = ("MOSAIC_SECRET_", "MOSAIC_XMPP_FILE")
-_SECRET_FOLDERS = ("control/secrets", "control/xmpp")
 _ENV_CAPTURE = "MOSAIC_CAPTURE_PIPE"
 """As `capture` has it."""
 
@@ -93,7 +103,7 @@ class Runner:
         self._stop_asked = False
         self._kill_due: float | None = None
         self._killed_after_grace = False
-        self._oom_kills = _oom_kills()
+        self._oom_kills = oom_kills()
         self._notes: dict[str, str] = {}
         self._mask: SecretMask | None = None
         self._capture: OutputCapture | None = None
@@ -105,8 +115,8 @@ class Runner:
     def run(self) -> int:
         """Run the attempt to its end and return the exit code."""
         for number in (1, 2):
-            _reserve(self._reserve_path(number))
-        _reserve(self._run_dir / "control/last_words")
+            reserve_blocks(self._reserve_path(number))
+        reserve_blocks(self._run_dir / "control/last_words")
         self._open_doors()
         self._make_mask()
         self._start_shipper([])
@@ -151,17 +161,17 @@ class Runner:
             self._stop_asked = True
             return "asked to stop before the worker was started"
         try:
-            with _open_log(self._run_dir / "logs/worker.log") as log:
+            with open_log(self._run_dir / "logs/worker.log") as log:
                 self._files.add_log("logs/worker.log", os.dup(log.fileno()))
                 output = self._begin_capture(log.fileno())
                 self._worker = self._spawn_worker(output)
         except (OSError, ValueError, IndexError, subprocess.SubprocessError) as error:
-            _say("worker.not_started", error=str(error))
+            say("worker.not_started", error=str(error))
             return f"cannot execute {self._launch['worker_argv'][:1]}: {error}"
         finally:
             if self._capture is not None:
                 self._capture.close_write_end()
-        _say("worker.started", pid=self._worker)
+        say("worker.started", pid=self._worker)
         return None
 
     def _spawn_worker(self, output_fd: int) -> int:
@@ -206,7 +216,7 @@ class Runner:
             *("--run-dir", str(self._run_dir)),
         ]
         try:
-            with _open_log(self._run_dir / "logs/shipper.log") as log:
+            with open_log(self._run_dir / "logs/shipper.log") as log:
                 self._files.add_log("logs/shipper.log", os.dup(log.fileno()))
                 # SIGTERM waits until the shipper has imported what it needs, and makes it ship the rest. Another
                 # program is not known to let it in.
@@ -217,9 +227,9 @@ class Runner:
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             self._shipper = None
             self._put_off_shipper()
-            _say("shipper.not_started", error=str(error))
+            say("shipper.not_started", error=str(error))
         else:
-            _say("shipper.started", pid=self._shipper)
+            say("shipper.started", pid=self._shipper)
 
     def _spawn(
         self,
@@ -296,20 +306,20 @@ class Runner:
         """Make again what the program deleted of the run's own files, so that its end and its log can be shown."""
         try:
             if self._files.restore() if has_ended else self._files.look():
-                _say("files.restored")
+                say("files.restored")
                 self._notes["files"] = DELETED
                 self._write_info()
                 self._write_notes()
         except OSError as error:
-            _say("files.not_restored", error=str(error))
+            say("files.not_restored", error=str(error))
 
     def _write_notes(self) -> None:
         """For the heartbeat; the exit report has them in any case."""
         notes = self._run_dir / "control/runner_notes.json"
         try:
-            _replace(notes, self._notes, notes.with_name(".runner_notes.json"))
+            replace_json(notes, self._notes, notes.with_name(".runner_notes.json"))
         except OSError as error:
-            _say("notes.not_written", error=str(error))
+            say("notes.not_written", error=str(error))
 
     def _worker_has_ended(self) -> bool:
         if self._worker is None:
@@ -324,11 +334,11 @@ class Runner:
         if self._worker is None:
             return
         if self._stop_asked:
-            _say("worker.killed", reason="second stop signal")
+            say("worker.killed", reason="second stop signal")
             self._kill_tree()
             return
         grace_s = self._grace_s()
-        _say("worker.asked_to_stop", grace_s=grace_s)
+        say("worker.asked_to_stop", grace_s=grace_s)
         self._stop_asked = True
         self._kill_due = time.monotonic() + grace_s
         # The trainer alone: its helpers must live until it has saved its checkpoint.
@@ -336,7 +346,7 @@ class Runner:
         try:
             self._write_info()  # should it be killed before its report, it is known that it was asked
         except OSError as error:
-            _say(
+            say(
                 "info.not_written", error=str(error)
             )  # a worker may delete what it likes in its folder
 
@@ -365,7 +375,7 @@ class Runner:
                 continue
             if got and pid == self._shipper:
                 code = os.waitstatus_to_exitcode(status)
-                _say("shipper.ended", code=code)
+                say("shipper.ended", code=code)
                 self._shipper = None
                 self._put_off_shipper()
 
@@ -405,11 +415,11 @@ class Runner:
             end["signal" if code < 0 else "code"] = abs(code)
             # In a container the cgroup is the run's alone: report `oom` also when a helper's death made a worker fail.
             if code == -signal.SIGKILL or (code != 0 and self._launch.get("image")):
-                end["oom"] = _has_grown(self._oom_kills, _oom_kills())
+                end["oom"] = has_grown(self._oom_kills, oom_kills())
             end["cpu_s"] = used.ru_utime + used.ru_stime
             end["max_rss_bytes"] = used.ru_maxrss * 1024
             self._worker = None
-            words = _last_words(self._run_dir / "control/last_words")
+            words = last_words(self._run_dir / "control/last_words")
             end["last_words"] = self._mask.in_text(words) if words and self._mask else words
         self._end = {
             "run_id": self._launch["run_id"],
@@ -421,14 +431,14 @@ class Runner:
             "strays": strays,
             "started_at": self._started_at,
             "ended_at": ended_at,
-            "ended_clock": _clock_reading(ended_s),
+            "ended_clock": clock_reading(ended_s),
             "duration_s": ended_s - self._started_s,
         }
-        _say("worker.ended", **end, strays=strays)
+        say("worker.ended", **end, strays=strays)
 
     def _all_notes(self) -> list[str]:
         """The worker's notes that stay with the run, and the runner's own."""
-        notes = [*_read_notes(self._run_dir / "control/kept_notes.json"), *self._notes.values()]
+        notes = [*read_notes(self._run_dir / "control/kept_notes.json"), *self._notes.values()]
         fitting: list[str] = []
         for note in dict.fromkeys(notes):
             if len(json.dumps([*fitting, note])) <= _NOTES_BYTES:
@@ -469,7 +479,7 @@ class Runner:
             got, status = os.waitpid(pid, os.WNOHANG)
             if got:
                 self._shipper = None
-                _say("shipper.ended", code=os.waitstatus_to_exitcode(status))
+                say("shipper.ended", code=os.waitstatus_to_exitcode(status))
                 return None if was_killed else os.waitstatus_to_exitcode(status)
             left = deadline - time.monotonic()
             if left <= 0 and not was_killed:
@@ -491,146 +501,20 @@ class Runner:
         }
         control = self._run_dir / "control"
         try:
-            _replace(control / "runner.json", info, control / ".runner.json")
+            replace_json(control / "runner.json", info, control / ".runner.json")
         except OSError as error:
             if error.errno not in _MAY_PASS:
                 raise
             # A search for the run's processes finds them by their environment too. A folder that the program deletes
             # at this moment is restored soon, and this file with it.
-            _say("info.not_written", error=str(error))
+            say("info.not_written", error=str(error))
 
     def _write_exit(self, phase: str, reserve: int) -> None:
         report = {"phase": phase, **self._end}
-        _replace(self._run_dir / "control/exit.json", report, self._reserve_path(reserve))
+        replace_json(self._run_dir / "control/exit.json", report, self._reserve_path(reserve))
 
     def _reserve_path(self, number: int) -> Path:
         return self._run_dir / f"control/.exit.{number}.json"
-
-
-def _open_log(path: Path) -> BinaryIO:
-    """Open a log to append to it; only the run's user can read it, whatever the umask."""
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    return os.fdopen(fd, "ab")
-
-
-def _reserve(path: Path) -> None:
-    """Take the blocks for a report now: when a full disk ended the run, the report must still fit."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        os.posix_fallocate(fd, 0, _RESERVE_BYTES)
-    finally:
-        os.close(fd)
-
-
-def _read_notes(path: Path) -> list[str]:
-    """The notes in a worker's file; whatever else stands there is left out."""
-    try:
-        notes = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return []
-    return (
-        [note for note in notes.values() if isinstance(note, str)]
-        if isinstance(notes, dict)
-        else []
-    )
-
-
-def _last_words(path: Path) -> str | None:
-    try:
-        text = path.read_bytes()[:_RESERVE_BYTES].rstrip(b"\0").decode(errors="replace")
-    except OSError:
-        return None  # a worker may delete what it likes in its folder
-    return text or None
-
-
-def _replace(path: Path, value: dict[str, Any], draft: Path) -> None:
-    """Put JSON at `path`, durably and whole, by way of `draft` whose blocks are used when it exists."""
-    # Not `mosaic_base.atomic`: the reserved blocks make this work on a full disk.
-    data = json.dumps(value).encode() + b"\n"
-    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        os.pwrite(fd, data, 0)
-        os.ftruncate(fd, len(data))
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _clock_reading(monotonic_s: float) -> dict[str, Any] | None:
-    """A reading that another process of this machine can compare with its own; None where the boot has no name."""
-    try:
-        boot = boot_id()
-    except OSError:
-        return None
-    return {"boot_id": boot, "monotonic_s": monotonic_s}
-
-
-def _oom_kills() -> int | None:
-    """How often the kernel killed for memory in our cgroup; None where that cannot be read."""
-    try:
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
-            if "memory" in controllers.split(","):
-                count = _oom_count(Path("/sys/fs/cgroup/memory"), path, "memory.oom_control")
-            elif controllers == "":
-                count = _oom_count(Path("/sys/fs/cgroup"), path, "memory.events")
-            else:
-                continue
-            if count is not None:
-                return count
-    except (OSError, ValueError):
-        return None
-    return None
-
-
-def _oom_count(mount: Path, path: str, name: str) -> int | None:
-    # A container may see its own cgroup as the root of the mount, under a path that is the host's.
-    for file in (mount / path.lstrip("/") / name, mount / name):
-        if file.exists():
-            counts = dict(row.split() for row in file.read_text().splitlines())
-            return int(counts["oom_kill"]) if "oom_kill" in counts else None
-    return None
-
-
-def _has_grown(before: int | None, after: int | None) -> bool | None:
-    return None if before is None or after is None else after > before
-
-
-def _say(event: str, **fields: Any) -> None:
-    line = json.dumps({"event": event, "t": time.time(), **fields})
-    try:
-        print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the log
-    except OSError:
-        return  # a full disk must not cost the exit report
-
-
-def _take_lock(run_dir: Path) -> int | None:
-    fd = os.open(run_dir / "control/runner.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    deadline = time.monotonic() + _LOOK_S
-    while True:
-        if try_lock(fd):
-            return fd
-        if time.monotonic() > deadline:
-            os.close(fd)
-            return None
-        time.sleep(0.01)
-
-
-def _ran_before(run_dir: Path, attempt: int) -> bool:
-    for name in ("runner.json", "exit.json"):
-        try:
-            known = json.loads((run_dir / "control" / name).read_text())
-        except FileNotFoundError:
-            continue
-        if known.get("attempt") == attempt:
-            return True
-    return False
 
 
 def _begin(run_dir: Path) -> int:
@@ -651,53 +535,6 @@ def _begin(run_dir: Path) -> int:
     return code if code >= 0 else EXIT_LOCKED
 
 
-def _clear(run_dir: Path, attempt: int) -> None:
-    """Remove what nobody needs on this machine any more: all, if the stack has all of it, and secrets in any case."""
-    is_drained = _is_drained(run_dir, attempt)
-    _remove([run_dir] if is_drained else [run_dir / top for top in _SECRET_FOLDERS])
-
-
-def _clear_after_killed(run_dir: Path) -> None:
-    """Remove the secrets of other runs on this machine whose runner was killed: it could not do that."""
-    for lock in run_dir.parent.glob("*/control/runner.lock"):
-        secrets = [lock.parents[1] / top for top in _SECRET_FOLDERS]
-        if lock.parents[1] == run_dir or not any(folder.exists() for folder in secrets):
-            continue
-        try:
-            fd = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
-            continue  # it has ended in this moment
-        try:
-            if try_lock(fd):
-                _remove(secrets)
-        finally:
-            os.close(fd)
-
-
-def _is_drained(run_dir: Path, attempt: int) -> bool:
-    """Whether the report says that the stack has all; no, where the worker deleted or damaged the report."""
-    try:
-        report = json.loads((run_dir / "control/exit.json").read_bytes())
-    except (OSError, ValueError):
-        return False
-    if not isinstance(report, dict):
-        return False
-    return (report.get("attempt"), report.get("phase")) == (attempt, "drained")
-
-
-def _remove(folders: list[Path]) -> None:
-    import shutil  # imports compression libraries, which only such a run needs
-
-    for folder in folders:
-        if folder.exists():
-            shutil.rmtree(
-                folder,
-                onerror=lambda _call, path, error: _say(
-                    "folder.not_cleared", path=str(path), error=str(error[1])
-                ),
-            )
-
-
 def main() -> int:
     """Run as a program."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -709,31 +546,31 @@ def main() -> int:
     try:
         launch = json.loads((run_dir / "control/launch.json").read_text())
     except (OSError, ValueError) as error:
-        _say("runner.refused", error=f"cannot read control/launch.json: {error}")
+        say("runner.refused", error=f"cannot read control/launch.json: {error}")
         return EXIT_UNREADABLE
-    lock_fd = _take_lock(run_dir)
+    lock_fd = take_lock(run_dir)
     if lock_fd is None:
-        _say("runner.refused", error="another runner holds control/runner.lock")
+        say("runner.refused", error="another runner holds control/runner.lock")
         return EXIT_LOCKED
     try:
         if launch.get("clears_folder"):
-            _clear_after_killed(run_dir)
+            clear_after_killed(run_dir)
         return _start(run_dir, launch, lock_fd)
     finally:
         if launch.get("clears_folder"):
-            _clear(run_dir, launch["attempt"])
+            clear_folder(run_dir, launch["attempt"])
 
 
 def _start(run_dir: Path, launch: dict[str, Any], lock_fd: int) -> int:
     """Run the attempt, if it may begin here; the exit code."""
-    if _ran_before(run_dir, launch["attempt"]):
-        _say("runner.refused", error=f"attempt {launch['attempt']} was started before")
+    if ran_before(run_dir, launch["attempt"]):
+        say("runner.refused", error=f"attempt {launch['attempt']} was started before")
         return EXIT_ALREADY_RAN
     (run_dir / "logs").mkdir(mode=0o700, exist_ok=True)
     if not launch.get("shares_folder", True):
         code = _begin(run_dir)
         if code:
-            _say("runner.refused", error=f"the attempt may not begin here (exit code {code})")
+            say("runner.refused", error=f"the attempt may not begin here (exit code {code})")
             return code
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     return Runner(run_dir, launch, lock_fd).run()
