@@ -11,7 +11,6 @@ from stack_under_test import StackUnderTest, link_environments
 
 from mosaic_contracts.states import RunState
 
-
 pytestmark = pytest.mark.skipif(
     bool(slurm.why_not()), reason=f"needs a real Slurm: {slurm.why_not()}"
 )

@@ -37,7 +37,9 @@ ENDS = {
     "time": End(RunState.TIMED_OUT, EndCause.WALL_TIME, "Slurm's time limit"),
     "preempted": End(RunState.INTERRUPTED, EndCause.INTERRUPTED, "Slurm preempted it"),
     "cancelled": End(RunState.CANCELLED, EndCause.STOPPED_BY_USER, "by `scancel`", 5),
-    "constraints": End(RunState.FAILED, EndCause.PLACEMENT_FAILED, "no node that is up has what it asks for"),
+    "constraints": End(
+        RunState.FAILED, EndCause.PLACEMENT_FAILED, "no node that is up has what it asks for"
+    ),
 }
 
 

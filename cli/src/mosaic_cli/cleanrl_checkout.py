@@ -37,8 +37,8 @@ def refuse_checkout(folder: Path, worker: str, *, is_for_script: bool) -> None:
         )
     if is_for_script:
         raise ValueRefused(
-            "Arguments, --python, --env-var and --resume-arg are for a script. Scripts of a checkout run in the environment of "
-            "the worker `cleanrl`, with the parameters of each run."
+            "Arguments, --python, --env-var and --resume-arg are for a script. Scripts of a checkout run in the "
+            "environment of the worker `cleanrl`, with the parameters of each run."
         )
     if worker == _OWN:
         raise ValueRefused(
