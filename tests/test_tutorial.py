@@ -15,6 +15,7 @@ from stack_under_test import ROOT, StackUnderTest
 
 from mosaic_contracts.states import EndCause, RunState
 
+pytestmark = pytest.mark.nightly
 TUTORIAL = ROOT / "docs" / "tutorial" / "README.md"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NOT_RUN = {"console"}
@@ -89,7 +90,6 @@ def learned(
         yield names | {"outputs": [each for each in outputs if each is not None], "folder": folder}
 
 
-@pytest.mark.nightly
 def test_the_runs_end_as_the_tutorial_says(learned: dict[str, Any]) -> None:
     """Both seeds succeed, and the long run is cancelled with a checkpoint."""
     assert learned["run"].state is learned["other"].state is RunState.SUCCEEDED

@@ -71,6 +71,7 @@ def imports_contracts(venvs: Path) -> bool:
     return subprocess.run(argv, check=False, env={"LC_ALL": "C"}).returncode == 0
 
 
+@pytest.mark.nightly(by_day=["pip"])
 @pytest.mark.parametrize("env", [PIP, UV, PYTHON], ids=["pip", "uv", "python"])
 def test_settings_for_other_work_change_nothing(tmp_path: Path, env: dict[str, str]) -> None:
     """uv is fetched and an environment made, whatever the caller's variables say of places and interpreters."""
@@ -104,6 +105,7 @@ def copy_checkout(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.nightly(by_day=["a #1", "{a} [b] x;y"])
 @pytest.mark.parametrize(
     "name",
     [

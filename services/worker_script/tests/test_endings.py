@@ -82,6 +82,7 @@ def test_a_stop_reaches_the_script(tmp_path: Path) -> None:
     assert len(made.of("step")) == 50
 
 
+@pytest.mark.nightly
 def test_much_output(tmp_path: Path) -> None:
     """A script that prints 200 MB while it is heard loses neither steps nor its end."""
     made = run_script(

@@ -111,6 +111,7 @@ def test_metrics_of_tensorboard(tmp_path: Path) -> None:
     assert list((tmp_path / "own" / "board").glob("events.out.tfevents.*"))
 
 
+@pytest.mark.nightly(by_day=["fork"])
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_processes_of_a_vector_environment(tmp_path: Path, method: str) -> None:
     """Environments in processes of their own are heard, each with a number of its own."""

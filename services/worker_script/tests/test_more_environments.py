@@ -125,6 +125,7 @@ def play(env, steps):
 """
 
 
+@pytest.mark.nightly(by_day=["play(Walk(), 10)"])
 @pytest.mark.parametrize(
     ("code", "lengths", "returns"),
     [

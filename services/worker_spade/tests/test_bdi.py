@@ -54,6 +54,7 @@ def learned(server: LocalXmppServer, tmp_path_factory: pytest.TempPathFactory) -
     return bdi(folder / "run", access, steps=12_000, replay_every=20, parameters={"episode_gap": 0})
 
 
+@pytest.mark.nightly
 def test_plans_lead_the_learning(learned: FinishedRun) -> None:
     """It discovers until it has met the goal, learns until exploration has fallen, then exploits, and says so."""
     options = [option["option"] for option in learned.data("bdi.option")]
@@ -319,6 +320,7 @@ def test_the_end_is_not_spent_on_collecting() -> None:
     assert int(done.stderr.split()[-1]) > 10_000
 
 
+@pytest.mark.nightly
 def test_an_idle_agent_costs_nothing(access: Path, tmp_path: Path) -> None:
     """An agent whose plan waits uses less than a twentieth of a core while it does (stock: a whole one)."""
     plan = "!go.\n+!go <- .option(learn, anneal, 50, budget); .wait(60000); .finish."
@@ -358,6 +360,7 @@ def test_a_scout_tells_and_the_learner_uses_it(access: Path, tmp_path: Path) -> 
     assert sum(e["episode_return"] for e in episodes[:100]) > 60
 
 
+@pytest.mark.nightly
 def test_two_agents_give_the_same_run_again(server: LocalXmppServer, tmp_path: Path) -> None:
     """The learner waits for the report: with the same seed its values are the same, however long messages take."""
     tables = []

@@ -81,6 +81,7 @@ def run_with(
     return done
 
 
+@pytest.mark.nightly
 def test_odd_messages_are_ignored_in_words_and_kill_nobody(access: Path, tmp_path: Path) -> None:
     """Unknown performatives, broken contents, unknown goals: each is recorded as ignored with why; learning goes on."""
     done = run_with(tmp_path / "run", access, 0, [(kind, body) for kind, body, _ in ODD])

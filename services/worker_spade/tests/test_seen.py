@@ -23,6 +23,7 @@ WORLDS = [
 ]
 
 
+@pytest.mark.nightly(by_day=["FrozenLake-v1-parameters0"])
 @pytest.mark.parametrize(("environment", "parameters"), WORLDS)
 def test_learned_episodes_are_proved_equal(
     tmp_path: Path, environment: str, parameters: dict[str, Any]

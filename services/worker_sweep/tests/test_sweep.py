@@ -80,6 +80,7 @@ def test_news_that_come_twice_count_once(tmp_path: Path) -> None:
     swept.close()
 
 
+@pytest.mark.nightly(by_day=["median"])
 @pytest.mark.parametrize("pruner", ["asha", "median", "hyperband"])
 def test_pruned_trials_stop_their_runs(tmp_path: Path, pruner: str) -> None:
     """A trial that is pruned stops its runs, and ends when they have."""
@@ -261,6 +262,7 @@ def test_a_sweep_that_was_interrupted_tries_again_what_it_stopped(tmp_path: Path
     again.close()
 
 
+@pytest.mark.nightly(by_day=["tpe"])
 @pytest.mark.parametrize("name", ["tpe", "cmaes", "nsga2", "grid"])
 def test_samplers_repeat_nothing_after_restarts(tmp_path: Path, name: str) -> None:
     """Each trial draws something else, whenever the process began. A grid has each point once, and ends."""
