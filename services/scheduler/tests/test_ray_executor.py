@@ -21,6 +21,7 @@ from pydantic import SecretStr
 from tests.executor_conformance import ExecutorConformance, synthetic_launch
 from tests.ray_cluster import ray_cluster
 from tests.records import make_record
+from tests.stack import until
 
 from mosaic_contracts import launch, subjects
 from mosaic_contracts.services import ControlRequest
@@ -407,6 +408,39 @@ def _write_launch(folder: Path, **changes: Any) -> None:
     (folder / "control").mkdir(exist_ok=True)
     text = launch.Launch.model_validate(fields | changes).model_dump_json()
     (folder / launch.LAUNCH_FILE).write_text(text)
+
+
+async def test_an_outage_at_rest_ends_with_it(tmp_path: Path) -> None:
+    """The watch rests for an hour without jobs: a caller that finds Ray away wakes it, and it asks until Ray is back."""
+
+    class Failing(RecordedRay):
+        is_away = False
+
+        def list(self) -> dict[str, RayJob]:
+            if self.is_away:
+                raise EngineUnavailable("away")
+            return {}
+
+    ray = Failing()
+    executor = RayExecutor(tmp_path, ray, _nobody, poll_s=0.2)
+    executor.on_change(lambda: None)  # somebody listens, so that there is a watch
+
+    async def answers() -> bool:
+        try:
+            await executor.ready()
+        except EngineUnavailable:
+            return False
+        return True
+
+    async def is_away() -> bool:
+        return not await answers()
+
+    assert await answers()
+    ray.is_away = True
+    await until(is_away)
+    ray.is_away = False
+    await until(answers)
+    executor.close()
 
 
 @pytest.mark.parametrize("has_begun", [True, False])

@@ -385,6 +385,8 @@ class RayExecutor:
             self._nodes = await asyncio.to_thread(self._jobs.nodes)
         except EngineUnavailable as error:
             self._unavailable, self._listed_at = str(error), None
+            if asyncio.current_task() is not self._watch:
+                self._due.set()  # the watch may be at rest, and it alone asks from here on
             raise
         self._unavailable = None
 
