@@ -411,7 +411,7 @@ def _write_launch(folder: Path, **changes: Any) -> None:
 
 
 async def test_an_outage_at_rest_ends_with_it(tmp_path: Path) -> None:
-    """The watch rests for an hour without jobs: a caller that finds Ray away wakes it, and it asks until Ray is back."""
+    """The watch rests for an hour without jobs: a caller that finds Ray away wakes it, and it asks until it is back."""
 
     class Failing(RecordedRay):
         is_away = False
