@@ -30,6 +30,10 @@ DEADLINE_S = 120.0
 IS_LONG = int(os.environ.get("MOSAIC_TEST_REPEAT", "1")) > 1
 CRASHES_AFTER_S = [0.0, 1.0, 1.5, 2.0, 3.0, 5.0] if IS_LONG else [2.0]
 """Between a submission and the crash of the controller."""
+WAITS_S = 4.0
+"""So long a run waits beyond its start deadline; `benchmarks/slurm_queue.py` waits for ten minutes."""
+ABSENCE_S = 600.0 if IS_LONG else 60.0
+"""A long absence of the controller."""
 AWAY_S = 1.0
 """Between that crash and the controller's next start."""
 
@@ -165,11 +169,13 @@ async def test_what_waits_at_slurm_is_held_released_and_reordered(
 async def test_a_stop_while_it_waits_takes_the_job_out_of_the_queue(
     stack: Stack, cluster: SlurmCluster
 ) -> None:
-    """It never ran, and is cancelled."""
+    """It never ran, and is cancelled. Its start deadline counts from the start of its job."""
     cluster.run("scontrol", "update", "PartitionName=main", "State=DOWN")
     try:
-        run = await submit(stack)
+        run = await submit(stack, start_deadline_s=1.0)
         await has_reason(stack, run.run_id, "queued at Slurm")
+        await asyncio.sleep(WAITS_S)  # the time in the queue is what is tested
+        assert (await stack.get(run.run_id)).state is RunState.STARTING
         await stack.stop(run.run_id)
         ended = await stack.wait_end(run.run_id, DEADLINE_S)
     finally:
@@ -199,6 +205,35 @@ async def test_nothing_ends_while_the_controller_is_away(
         cluster.start_controller()
     ended = await stack.wait_end(run.run_id, DEADLINE_S)
     assert (ended.state, ended.end and ended.end.exit_code) == (RunState.CANCELLED, 0), ended.end
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(1500)
+async def test_nothing_ends_in_a_long_absence_of_the_controller(
+    stack: Stack, cluster: SlurmCluster
+) -> None:
+    """12 runs live and 8 wait: none changes its state, each says that it is unknown, and a stop waits."""
+    runs = [await submit(stack, start_deadline_s=900.0) for _ in range(20)]
+    ids = [run.run_id for run in runs]
+    for run_id in ids[:12]:
+        await stack.wait_state(run_id, RunState.RUNNING, deadline_s=4 * DEADLINE_S)
+    await has_reason(stack, ids[-1], "queued at Slurm")
+    cluster.wait_saved(job_of(cluster, ids[-1]).job_id)
+    states = {run_id: (await stack.get(run_id)).state for run_id in ids}
+    cluster.kill("slurmctld")
+    try:
+        await asyncio.sleep(ABSENCE_S)  # the time of the absence is what is tested
+        for run_id in ids:
+            seen = await stack.wait(run_id, is_unseen, DEADLINE_S)
+            assert seen.state is states[run_id]
+        await stack.stop(ids[0])
+        await asyncio.sleep(1.0)  # a stop that ended the run at once would be seen by now
+        assert (await stack.get(ids[0])).state is RunState.STOPPING
+    finally:
+        cluster.start_controller()
+    assert (await stack.wait_end(ids[0], DEADLINE_S)).state is RunState.CANCELLED
+    for run_id in ids[1:12]:
+        assert (await stack.get(run_id)).state is RunState.RUNNING
 
 
 @pytest.mark.nightly
