@@ -9,6 +9,8 @@ TELEMETRY_DB = "db/telemetry.sqlite3"
 SPARE_FILE = "db/spare"
 """File that only takes space, next to the databases. The scheduler shortens it so that deletions work on a full
 disk."""
+PLACEMENT_FILE = "db/placement"
+"""Placement with which the scheduler was started last. Another one is refused while runs are alive."""
 BACKUP_LOCK = "db/backup.lock"
 """File that a backup locks (flock, shared) while it copies, and the scheduler while it moves files of runs to the trash
 or back."""

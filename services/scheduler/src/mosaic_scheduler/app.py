@@ -68,6 +68,7 @@ from mosaic_scheduler.reconcile.dispatch import Dispatcher
 from mosaic_scheduler.reconcile.file_reporter import FileReporter
 from mosaic_scheduler.reconcile.launch import LaunchBuilder
 from mosaic_scheduler.reconcile.loop import Reconciler
+from mosaic_scheduler.reconcile.placement import PlacementNote
 from mosaic_scheduler.reconcile.purge import RunPurge
 from mosaic_scheduler.reconcile.replay_records import ReplayRecords
 from mosaic_scheduler.reconcile.restored import RestoredRuns
@@ -164,6 +165,7 @@ class SchedulerApp:
         durations = PastDurations(database)
         dispatcher = Dispatcher(executor, ledger, durations, views)
         self._restored = RestoredRuns(settings, database, store)
+        self._placement = PlacementNote(home, store, self._restored, settings.placement)
         self._takeover = Takeover(store, executor, ledger, durations, credentials)
         self._reconciler = Reconciler(
             store=store,
@@ -328,6 +330,7 @@ class SchedulerApp:
         """Serve until asked to stop. Runs go on without the scheduler; the next one adopts them."""
         await asyncio.to_thread(close_home, self._settings.home)
         await self._restored.take_over()
+        await self._placement.ensure()
         try:
             await self._takeover.ensure()
         except EngineUnavailable as error:
