@@ -33,7 +33,7 @@ def test_an_outage_of_the_broker_loses_nothing(
         "synthetic",
         "synthetic",
         "Synthetic-v0",
-        steps=10**9,
+        steps=10**7,
         parameters={"rate": RATE, "seconds": SECONDS},
     )
     stack.wait_stored(view.run_id, 5_000)

@@ -18,7 +18,7 @@ def test_leftovers_of_a_dead_run_are_stored(stack: StackUnderTest, tmp_path: Pat
         "synthetic",
         "synthetic",
         "Synthetic-v0",
-        steps=10**9,
+        steps=10**7,
         parameters={"rate": 20_000, "seconds": 60},
     ).run_id
     stack.wait_stored(run_id, 5_000)
