@@ -137,6 +137,7 @@ def test_a_first_run_by_clicks(qtbot: QtBot, client: DesktopClient, tmp_path: Pa
     qtbot.waitUntil(lambda: points() > 5, timeout=WAIT_MS)
     seen = points()
     qtbot.waitUntil(lambda: points() > seen, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: bool(client.window.watch.charts.charts), timeout=WAIT_MS)
     chart = client.window.watch.charts.charts[0]
     qtbot.waitUntil(lambda: chart.curve_count == 1, timeout=WAIT_MS)
     qtbot.waitUntil(lambda: client.stage.image is not None, timeout=WAIT_MS)

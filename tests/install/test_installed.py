@@ -121,6 +121,7 @@ def test_an_installed_mosaic_trains_and_shows(installed: Installed) -> None:
     assert video.stat().st_size > 1_000
 
 
+@pytest.mark.nightly
 def test_a_worker_of_ones_own_is_made_and_trains(installed: Installed) -> None:
     """`new-worker` brings its template and makes the environment without a checkout, and `run` takes the worker."""
     folder = installed.home / "mine"
@@ -129,6 +130,7 @@ def test_a_worker_of_ones_own_is_made_and_trains(installed: Installed) -> None:
     assert run["state"] == "succeeded"
 
 
+@pytest.mark.nightly
 def test_all_that_it_makes_lies_in_the_users_data_folder(installed: Installed) -> None:
     """Environments and runs are in one folder, which the Python client finds too; the current folder stays empty."""
     data = installed.home / ".local" / "share" / "mosaic"

@@ -13,7 +13,6 @@ import typer
 from rich.text import Text
 
 from mosaic_cli import option, stopping
-from mosaic_cli.cluster_check import start_fault
 from mosaic_cli.command_name import with_command_name
 from mosaic_cli.errors import (
     SchedulerAway,
@@ -195,8 +194,11 @@ def up(
     if running is not None:
         _say_already_up(running, json)
         return
-    if placement is Placement.SLURM and (fault := start_fault(partition or "")):
-        raise StackStartProblem(f"--placement slurm: {fault}")
+    if placement is Placement.SLURM:
+        from mosaic_cli.cluster_check import start_fault
+
+        if fault := start_fault(partition or ""):
+            raise StackStartProblem(f"--placement slurm: {fault}")
     if detach:
         stack = start_and_wait(layout, options)
         emit(stack) if json else _print_ready(stack)
