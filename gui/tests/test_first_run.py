@@ -152,7 +152,7 @@ def test_a_first_run_by_clicks(qtbot: QtBot, client: DesktopClient, tmp_path: Pa
     summary = client.store.runs[run_id].summary
     assert summary is not None
     qtbot.waitUntil(lambda: points() == client.store.runs[run_id].summary.episodes, timeout=WAIT_MS)  # type: ignore[union-attr]
-    assert client.feed.text.lines
+    qtbot.waitUntil(lambda: bool(client.feed.text.lines), timeout=WAIT_MS)
     fetch_checkpoint(qtbot, client, tmp_path / "Downloads")
     replay_best(qtbot, client)
     verify_checkpoint(qtbot, client)
