@@ -72,6 +72,15 @@ def test_a_nightly_test_runs_when_it_is_asked_for(
     assert read_counts(report) == Counts(passed=passed)
 
 
+def test_the_night_alone_is_no_failure_of_a_suite_without_it(folder: Path) -> None:
+    """`./mosaic test -- -m nightly` runs the nightly tests of all suites; one without any is good."""
+    (folder / "test_a.py").write_text("def test_short():\n    pass\n")
+    code, report, text = run(folder, "-m", "nightly")
+    assert outcome_of(code, report).ok, text
+    code, report, text = run(folder, "-m", "broker")
+    assert not outcome_of(code, report).ok, text
+
+
 def test_a_suite_of_nightly_tests_alone_is_no_failure(folder: Path) -> None:
     """With every test of a suite left for the night the suite is good, but a name that no test has is not."""
     code, report, text = run(folder, "-k", "long")
