@@ -88,8 +88,8 @@ class ExecutorConformance(ABC):
         executor.on_change(changed.set)
         async with asyncio.timeout(DEADLINE_S):
             while (status := await executor.status(ref)).phase in UNENDED:
-                changed.clear()
                 await changed.wait()
+                changed.clear()  # before the next look: what changes during it counts
         return status
 
     def named_folder(self, home: Path, ref: AttemptRef) -> Path:
