@@ -27,8 +27,9 @@ class Server:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        # As a user that has no account here, where only root may become one.
-        self._uid = 54321 if os.getuid() == 0 else None
+        # As a user that has no account here, where root may become one and such a user can read the checkout.
+        is_open = all(folder.stat().st_mode & 0o001 for folder in serve.RUN.parents)
+        self._uid = 54321 if os.getuid() == 0 and is_open else None
         if self._uid is not None:
             os.chown(home, self._uid, self._uid)
         self.start()
