@@ -71,6 +71,18 @@ class SlurmCluster:
         """What a client of this cluster needs."""
         return {"SLURM_CONF": str(self.conf)}
 
+    def __enter__(self) -> "SlurmCluster":
+        """Start it, or leave nothing of it behind."""
+        with ExitStack() as undo:
+            undo.callback(self.stop)
+            self.start()
+            undo.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop it."""
+        self.stop()
+
     def start(self) -> None:
         """Start everything and wait until the nodes are idle."""
         self._write()

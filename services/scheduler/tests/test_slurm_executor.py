@@ -25,12 +25,8 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmCluster]:
     """One cluster for the tests of the module."""
-    running = SlurmCluster(tmp_path_factory.mktemp("slurm"))
-    try:
-        running.start()
+    with SlurmCluster(tmp_path_factory.mktemp("slurm")) as running:
         yield running
-    finally:
-        running.stop()
 
 
 @pytest.fixture(autouse=True)

@@ -52,12 +52,8 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmCluster]:
     """One cluster for the tests of the module."""
-    running = SlurmCluster(tmp_path_factory.mktemp("slurm"))
-    try:
-        running.start()
+    with SlurmCluster(tmp_path_factory.mktemp("slurm")) as running:
         yield running
-    finally:
-        running.stop()
 
 
 @pytest.fixture(autouse=True)

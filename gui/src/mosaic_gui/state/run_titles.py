@@ -19,7 +19,7 @@ class RunTitles:
         return known
 
     def show(self, run: RunView, is_shown: bool) -> None:
-        """Count a run among those that titles tell apart, or no longer."""
+        """Count a run among those whose titles must differ, or no longer."""
         is_renamed = self._names.add(run) if is_shown else self._names.remove(run.run_id)
         if is_renamed:
             self._titles.clear()

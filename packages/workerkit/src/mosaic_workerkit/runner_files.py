@@ -34,7 +34,7 @@ def reserve_blocks(path: Path) -> None:
 
 
 def read_notes(path: Path) -> list[str]:
-    """The notes in a worker's file; whatever else stands there is left out."""
+    """Return the notes in a worker's file; anything in it that is no text is left out."""
     try:
         notes = json.loads(path.read_bytes())
     except (OSError, ValueError):
