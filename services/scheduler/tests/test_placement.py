@@ -54,3 +54,11 @@ async def test_a_placement_changes_while_no_run_lives(
     await RunStore(database).insert(make_record(state), "n")
     await start(database, tmp_path, "process")
     assert (tmp_path / PLACEMENT_FILE).read_text() == "process"
+
+
+async def test_a_damaged_note_counts_as_none(database: Database, tmp_path: Path) -> None:
+    """Nobody is asked to start a placement that does not exist."""
+    await RunStore(database).insert(make_record(RunState.STARTING), "n")
+    (tmp_path / PLACEMENT_FILE).write_text("slu")
+    await start(database, tmp_path, "process")
+    assert (tmp_path / PLACEMENT_FILE).read_text() == "process"

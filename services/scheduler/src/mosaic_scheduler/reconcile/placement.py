@@ -2,14 +2,18 @@
 
 import asyncio
 from pathlib import Path
+from typing import get_args
 
 from mosaic_base.atomic import replace_file
 from mosaic_contracts.stack_files import PLACEMENT_FILE
 from mosaic_scheduler.executors.protocol import AttemptRef
 from mosaic_scheduler.reconcile.restored import RestoredRuns
 from mosaic_scheduler.runs.store import RunStore
+from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_servicekit.errors import ServiceRefused
+from mosaic_servicekit.logging import get_log
 
+_KNOWN = get_args(SchedulerSettings.model_fields["placement"].annotation)
 _NAMED = 3
 
 
@@ -37,11 +41,15 @@ class PlacementNote:
         await asyncio.to_thread(self._write)
 
     def _read(self) -> str:
-        """The placement of the stack before this one; empty: there was none, or it made no note."""
+        """The placement of the stack before this one; empty: there was none, it made no note, or that is damaged."""
         try:
-            return self._path.read_text(errors="replace").strip()
+            noted = self._path.read_text(errors="replace").strip()
         except FileNotFoundError:
             return ""
+        if noted in _KNOWN:
+            return noted
+        get_log().warning("placement.damaged", path=str(self._path))
+        return ""
 
     def _write(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
