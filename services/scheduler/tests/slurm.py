@@ -27,6 +27,8 @@ PACKAGES = (
 )
 """Packages of Debian and Ubuntu, for `apt-get install --no-install-recommends`."""
 DEADLINE_S = 60.0
+_END_OF_JOBS_S = 20.0
+PARTITIONS = ("main", "low")
 _PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "scontrol", "sinfo")
 _CGROUPS = Path("/sys/fs/cgroup")
 _CONTROLLERS = ("cpuset", "memory", "devices", "freezer", "cpuacct")
@@ -102,18 +104,17 @@ class SlurmCluster:
         """End every job and every daemon, and remove what they left in the system."""
         with ExitStack() as ending:
             ending.callback(self._remove_cgroups)
+            ending.callback(self._kill_jobs)
             ending.callback(self._kill_daemons)
             if self._is_up("slurmctld"):
                 for node in self.nodes:
                     if not self._is_up(node):
                         self.start_node(node)
-                self.run(
-                    "scancel", "-f", "--signal=KILL", f"--partition={self.partitions}", check=False
-                )
-                self.run("scancel", f"--partition={self.partitions}", check=False)
-                _until(lambda: not self.run("squeue", "-h", "-o", "%A").split(), "jobs do not end")
-
-    partitions = "main,low"
+                for partition in PARTITIONS:  # scancel takes one; of a list it cancels nothing
+                    self.run("scancel", f"--partition={partition}", check=False)
+                # A controller repeats a lost message to a node only after minutes: not worth a wait.
+                with suppress(TimeoutError):
+                    _until(self._has_no_jobs, "jobs do not end", _END_OF_JOBS_S)
 
     def start_controller(self, *, is_new: bool = False) -> None:
         """Start slurmctld; it takes up the jobs that it knew, unless it `is_new`."""
@@ -199,7 +200,20 @@ class SlurmCluster:
                 cwd=self.folder,
             )
 
-    def _pids_of_jobs(self, node: str) -> list[int]:
+    def _has_no_jobs(self) -> bool:
+        """Whether no job is left; ends what a cancelled one would go on with until KillWait."""
+        for node in self.nodes:
+            for pid in self._pids_of_jobs(node, with_daemons=False):
+                _kill(pid)
+        return not self.run("squeue", "-h", "-o", "%A", check=False).split()
+
+    def _kill_jobs(self) -> None:
+        """SIGKILL what the daemons did not end."""
+        for node in self.nodes:
+            for pid in self._pids_of_jobs(node):
+                _kill(pid)
+
+    def _pids_of_jobs(self, node: str, *, with_daemons: bool = True) -> list[int]:
         """Processes below the step daemons of a node, and those daemons."""
         parents = _parents()
         roots = {
@@ -208,14 +222,18 @@ class SlurmCluster:
         found = set(roots)
         while more := {pid for pid, parent in parents.items() if parent in found} - found:
             found |= more
-        return sorted(found)
+        return sorted(found if with_daemons else found - roots)
 
     def _is_of(self, pid: int, node: str) -> bool:
+        """Whether a step daemon belongs to a node of this cluster; without cgroups: to this cluster."""
         try:
-            groups = Path(f"/proc/{pid}/cgroup").read_text()
+            if self.has_cgroups:
+                return f"slurm_{node}" in Path(f"/proc/{pid}/cgroup").read_text()
+            return (
+                b"SLURM_CONF=%s\0" % bytes(self.conf) in Path(f"/proc/{pid}/environ").read_bytes()
+            )
         except OSError:
             return False
-        return f"slurm_{node}" in groups or not self.has_cgroups
 
     def _kill_daemons(self) -> None:
         for name in reversed(list(self._daemons)):
@@ -330,9 +348,9 @@ PartitionName=low Nodes={names} MaxTime=1:00:00 DefMemPerCPU=400 State=UP Priori
 """
 
 
-def _until(holds: Callable[[], bool], otherwise: str) -> None:
+def _until(holds: Callable[[], bool], otherwise: str, deadline_s: float = DEADLINE_S) -> None:
     """Wait for what announces itself nowhere: the state of other programs."""
-    end = time.monotonic() + DEADLINE_S
+    end = time.monotonic() + deadline_s
     while not holds():
         if time.monotonic() > end:
             raise TimeoutError(otherwise)
