@@ -61,15 +61,6 @@ def test_a_run_that_waits_at_a_cluster_is_queued(mosaic: Mosaic, answers: Answer
         assert "starting" not in shown
 
 
-def test_a_filter_for_queued_runs_names_those_of_a_cluster(
-    mosaic: Mosaic, answers: Answers
-) -> None:
-    """They are `starting` for a filter; without that filter nothing is said."""
-    answers["/api/v1/runs"] = {"runs": []}
-    assert "`./mosaic queue` lists them" in " ".join(mosaic("ps", "-s", "queued")[2].split())
-    assert "queue" not in mosaic("ps", "-s", "failed")[2]
-
-
 def test_what_is_a_sample_says_so(mosaic: Mosaic, answers: Answers) -> None:
     """Where the store has a part of the episodes, both numbers are shown and returns are not as if of all."""
     with_run(answers, summary=SAMPLE)

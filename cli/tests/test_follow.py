@@ -97,7 +97,7 @@ def test_a_long_import_shows_phase_and_time() -> None:
 
 def test_nothing_is_loaded_before_a_cluster_has_begun_the_run() -> None:
     """A job that is handed over, and not yet in the list of what waits, has no process."""
-    assert RunFollower(view(state="starting")).headline == "starting"
+    assert RunFollower(view(state="starting")).headline == "queued"
     waiting = view(state="starting", waiting_reason="queued at Slurm: other jobs are before it")
     assert RunFollower(waiting).headline == "queued at Slurm: other jobs are before it"
 

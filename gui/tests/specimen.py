@@ -24,7 +24,8 @@ def run(n: int = 0, state: RunState = RunState.RUNNING, **fields: Any) -> RunVie
     spec = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1", "seed": n + 1}
     spec |= fields.pop("spec", {})
     created = BEGAN + timedelta(seconds=n)
-    started = None if state is RunState.QUEUED else created + timedelta(seconds=1)
+    waits = state is RunState.QUEUED or "waiting_reason" in fields
+    started = None if waits else created + timedelta(seconds=1)
     ended = created + timedelta(seconds=61) if state.is_final else None
     end = fields.pop("end", None)
     if end is None and state.is_final:

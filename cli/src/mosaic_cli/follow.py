@@ -16,7 +16,7 @@ from mosaic_cli.wording import duration, number, plural, steps_text, what
 from mosaic_client import Client, ConnectionLost, LiveItem
 from mosaic_contracts.live import Ended, Events, Missed, RunChanged, Snapshot
 from mosaic_contracts.runs import RunView
-from mosaic_contracts.states import RunState
+from mosaic_contracts.states import RunState, shown_state
 
 FOLLOWED_TYPES = ["episode", "log", "checkpoint"]
 PLAIN_EVERY_S = 5.0
@@ -70,11 +70,11 @@ class RunFollower:
             return (
                 f"queued{place}: {run.waiting_reason}" if run.waiting_reason else f"queued{place}"
             )
-        if run.state is RunState.STARTING and run.waiting_reason:
-            return run.waiting_reason
+        if shown_state(run.state, run.started_at) is RunState.QUEUED:
+            return run.waiting_reason or RunState.QUEUED.value
         if run.unresponsive:
             return f"{run.state}, but the trainer does not move"
-        if run.state is RunState.STARTING and run.started_at is not None:
+        if run.state is RunState.STARTING:
             return "starting: loading the worker's libraries"
         if run.state is RunState.RUNNING and not self.is_moving:
             return "running: no step yet"

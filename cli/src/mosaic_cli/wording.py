@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from mosaic_contracts.choices import RunKind
-from mosaic_contracts.states import RunState
+from mosaic_contracts.states import RunState, shown_state
 
 if TYPE_CHECKING:
     from mosaic_client import light
@@ -111,7 +111,7 @@ def state_words(run: "AnyRun") -> str:
     """The state of a run; of one that waits in the queue of a cluster, that it does and why."""
     if run.state is RunState.STARTING and run.waiting_reason:
         return run.waiting_reason
-    return run.state.value
+    return shown_state(run.state, run.started_at).value
 
 
 def run_duration(run: "AnyRun") -> str:

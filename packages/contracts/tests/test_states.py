@@ -3,7 +3,7 @@
 import pytest
 
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
-from mosaic_contracts.states import RunState
+from mosaic_contracts.states import RunState, shown_state
 
 FINAL = {"succeeded", "failed", "crashed", "cancelled", "timed_out", "interrupted"}
 TABLE = {
@@ -25,6 +25,14 @@ def test_transitions(state: RunState) -> None:
 def test_states_with_a_process() -> None:
     """A runner may live in starting, running and stopping only."""
     assert {s.value for s in RunState if s.has_process} == {"starting", "running", "stopping"}
+
+
+@pytest.mark.parametrize("state", list(RunState))
+def test_only_a_run_that_its_engine_has_not_started_is_shown_otherwise(state: RunState) -> None:
+    """One that was passed to a cluster is shown as queued, until it is started there."""
+    assert shown_state(state, "2026-01-01T00:00:00Z") is state
+    expected = RunState.QUEUED if state is RunState.STARTING else state
+    assert shown_state(state, None) is expected
 
 
 @pytest.mark.parametrize("code", list(ProblemCode))

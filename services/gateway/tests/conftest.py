@@ -79,7 +79,7 @@ from mosaic_contracts.services import (
     WorkerEntry,
 )
 from mosaic_contracts.spec import RunKind
-from mosaic_contracts.states import RunState
+from mosaic_contracts.states import RunState, shown_state
 from mosaic_contracts.storage import StorageProfiles
 from mosaic_contracts.storage_reports import (
     PruneOrder,
@@ -118,7 +118,7 @@ def _fits(record: RunRecord, request: ListRequest) -> bool:
     """Whether a scheduler would list `record`, by the filters that tests use."""
     spec = record.spec
     return (
-        (not request.states or record.state in request.states)
+        (not request.states or shown_state(record.state, record.started_at) in request.states)
         and (not request.workers or spec.worker in request.workers)
         and (request.text or "") in record.name
         and (not request.kinds or spec.kind in request.kinds)

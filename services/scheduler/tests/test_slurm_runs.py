@@ -107,6 +107,8 @@ async def test_a_run_waits_at_slurm_with_its_reason_and_starts_later(
         queued = await has_reason(stack, run.run_id, "the partition does not start jobs now")
         assert (queued.state, queued.started_at) == (RunState.STARTING, None)
         assert [each.waiting_reason for each in await waiting(stack)] == [queued.waiting_reason]
+        status = await stack.status()
+        assert (status.queued, status.live) == (1, 0)
         await stack.kill_scheduler()
         await stack.start_scheduler()
         await has_reason(stack, run.run_id, "the partition does not start jobs now")

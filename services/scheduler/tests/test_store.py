@@ -8,18 +8,23 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.records import RUN_ID, make_record
+from tests.records import NOW, RUN_ID, make_record
 
 from mosaic_contracts import wire
+from mosaic_contracts.groups import GroupSpec
 from mosaic_contracts.problems import ProblemError
-from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.runs import GroupPlace, RunRecord
 from mosaic_contracts.services import ListRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.errors import IdempotencyKeyReused, RunTransitionInvalid
 from mosaic_scheduler.runs import file_reports, outbox, selection
+from mosaic_scheduler.runs.groups import GroupRow
 from mosaic_scheduler.runs.idempotency import KEPT_S, IdempotencyKey
 from mosaic_scheduler.runs.store import RunStore
+
+OTHER = "01ARZ3NDEKTSV4RRFFQ69G5FAW"
+GROUP = "g01ARZ3NDEKTSV4RRFFQ69G5FAA"
 
 
 @pytest.fixture
@@ -235,6 +240,52 @@ async def test_a_long_list_is_told_briefly_page_by_page(
     assert json.loads(origin.values[0] or "") == known
     bare = await store.select_brief(selection.selection(ListRequest(), 1), None)
     assert (bare.values, bare.cut) == (None, True)
+
+
+@pytest.mark.parametrize(
+    "asked", [ListRequest(states=["queued"]), ListRequest(search="state:queued")]
+)
+async def test_a_run_that_waits_at_its_engine_is_listed_as_queued(
+    store: RunStore, asked: ListRequest
+) -> None:
+    """It has been passed on and is not started; a filter and a search take it as lists show it."""
+    await store.insert(make_record(run_id=OTHER), "another nonce")
+
+    async def is_listed(request: ListRequest) -> bool:
+        found = await store.select(selection.selection(request, 9))
+        ids = (await store.select_brief(selection.selection(request, 9), None)).run_ids
+        assert [run.run_id for run in found] == ids
+        return OTHER in ids
+
+    assert await is_listed(asked)
+    waiting = await store.write(make_record(run_id=OTHER), state=RunState.STARTING, started_at=None)
+    assert waiting is not None
+    assert (waiting.state, await is_listed(asked)) == (RunState.STARTING, True)
+    assert not await is_listed(ListRequest(states=["starting", "running"]))
+    assert await store.write(waiting, started_at=NOW) is not None
+    assert not await is_listed(asked)
+    assert await is_listed(ListRequest(states=["starting", "running"]))
+
+
+async def test_a_group_counts_a_run_that_waits_at_its_engine_as_queued(store: RunStore) -> None:
+    """As it does one that waits in MOSAIC's own queue."""
+    records = [
+        make_record(
+            run_id=f"01ARZ3NDEKTSV4RRFFQ69G5F{place:02d}",
+            group=GroupPlace(group_id=GROUP, name="three", place=place),
+        )
+        for place in range(3)
+    ]
+    spec = GroupSpec.model_validate(
+        {"run": {"worker": "w", "algorithm": "a", "environment": "e"}, "seeds": [1, 2, 3]}
+    )
+    row = GroupRow(GROUP, "three", spec, NOW)
+    await store.insert_all([(record, record.run_id) for record in records], row, None)
+    await store.write(records[1], state=RunState.STARTING)
+    await store.write(records[2], state=RunState.STARTING, started_at=NOW)
+    group = await store.group(GROUP)
+    assert group is not None
+    assert group.counts == {RunState.QUEUED: 2, RunState.STARTING: 1}
 
 
 async def test_a_search_selects_records_and_ids(store: RunStore) -> None:

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from mosaic_cli.wording import AnyRun
 
 _NO_MATCH = "No run matches. `./mosaic ps` lists all; `--deleted` those that were deleted."
-_QUEUED_ELSEWHERE = "Runs that wait in the queue of a cluster are `starting` for a filter; `./mosaic queue` lists them."
 _MOST_BRANCHES = 20
 """Branches that `show` lists."""
 
@@ -204,8 +203,6 @@ def ps(
         return
     if not runs:
         say(_NO_MATCH if chosen else no_runs_text())
-        if RunState.QUEUED in (filters.state or []):
-            say(_QUEUED_ELSEWHERE)
         return
     out.print(runs_table(runs, now))
     if common := _in_common(runs):

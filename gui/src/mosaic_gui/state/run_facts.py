@@ -2,6 +2,7 @@
 
 from mosaic_contracts.run_search import RunFacts, StoredFacts
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.states import shown_state
 from mosaic_gui.state.run_columns import parameters_of
 
 _NOTHING = StoredFacts()
@@ -16,7 +17,7 @@ def run_facts(run: RunView) -> RunFacts:
         words = spec.parent or ""
     return RunFacts(
         run_id=run.run_id,
-        state=run.state.value,
+        state=shown_state(run.state, run.started_at).value,
         worker=spec.worker,
         algorithm=spec.algorithm,
         environment=spec.environment,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mosaic_contracts.group_words import FAILED_STATES
 from mosaic_contracts.runs import RunView
-from mosaic_contracts.states import RunState
+from mosaic_contracts.states import RunState, shown_state
 from mosaic_gui.state import run_row, wording
 from mosaic_gui.state.language import tr, tr_n
 
@@ -73,7 +73,7 @@ def group_progress(runs: Iterable[RunView]) -> GroupProgress:
         if known is None or known.run_id < run.run_id:
             newest[place] = run
     counted = list(newest.values())
-    states = [run.state for run in counted]
+    states = [shown_state(run.state, run.started_at) for run in counted]
     total = max([len(counted), *(place + 1 for place in newest)])
     parts = [1.0 if run.state.is_final else run_row.fraction(run) or 0.0 for run in counted]
     return GroupProgress(

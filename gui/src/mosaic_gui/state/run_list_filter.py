@@ -11,7 +11,7 @@ from mosaic_contracts.run_search import (
     parse_search,
 )
 from mosaic_contracts.runs import RunView
-from mosaic_contracts.states import RunState
+from mosaic_contracts.states import RunState, shown_state
 from mosaic_gui.state.run_columns import Figures
 from mosaic_gui.state.run_facts import run_facts, stored_facts
 
@@ -115,7 +115,7 @@ class RunListFilter:
         return run.trial is None
 
     def _is_fitting(self, run: RunView, figures: Figures) -> bool:
-        if run.state not in self._states:
+        if shown_state(run.state, run.started_at) not in self._states:
             return False
         if self._test is not None:
             facts = self._facts.get(run.run_id)

@@ -8,7 +8,7 @@ from mosaic_contracts.linux_signals import signal_name
 from mosaic_contracts.run_names import given_name
 from mosaic_contracts.runs import RunEnd, RunView, StoredSpec
 from mosaic_contracts.spec import RunKind
-from mosaic_contracts.states import EndCause, RunState
+from mosaic_contracts.states import EndCause, RunState, shown_state
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import mark, tr, tr_mark, tr_n
 
@@ -63,7 +63,7 @@ def badge(run: RunView) -> tuple[str, str]:
 
 def waits_at_engine(run: RunView) -> bool:
     """Whether a run waits in the queue of a cluster."""
-    return run.state is RunState.STARTING and bool(run.waiting_reason)
+    return run.state is not shown_state(run.state, run.started_at)
 
 
 def title(run: RunView) -> str:

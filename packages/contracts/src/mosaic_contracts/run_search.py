@@ -28,7 +28,7 @@ from mosaic_contracts.search_words import (
     TEXT_KEYS,
     TIME_KEYS,
 )
-from mosaic_contracts.states import EndCause, RunState
+from mosaic_contracts.states import EndCause, RunState, shown_state
 
 MAX_SEARCH = 1000
 """Characters of a search."""
@@ -94,6 +94,7 @@ class RunFacts(NamedTuple):
 
     run_id: str
     state: str
+    """As lists show it: a run that waits in the queue of its engine is `queued`."""
     worker: str
     algorithm: str
     environment: str
@@ -158,7 +159,7 @@ def facts_of(run: Mapping[str, Any]) -> RunFacts:
         words = f"{group['group_id']} {group['name']}"
     return RunFacts(
         run_id=run["run_id"],
-        state=run["state"],
+        state=shown_state(RunState(run["state"]), run.get("started_at")).value,
         worker=spec["worker"],
         algorithm=spec["algorithm"],
         environment=spec["environment"],

@@ -71,6 +71,24 @@ class StopStep(StrEnum):
     """SIGKILL ended the worker after its grace time."""
 
 
+def shown_state(state: RunState, started_at: object | None) -> RunState:
+    """Return the state that lists show, and that filters and counts go by.
+
+    A run that was passed to an engine with a queue of its own is `starting` from then on (ADR 0046). Until the engine
+    has started it, people read that it is queued.
+
+    Args:
+        state: the run's state.
+        started_at: when its processes were started; None: they were not.
+
+    Returns:
+        `queued` for a run that waits in the queue of its engine, else `state`.
+    """
+    if state is RunState.STARTING and started_at is None:
+        return RunState.QUEUED
+    return state
+
+
 _FINAL = frozenset(
     {
         RunState.SUCCEEDED,

@@ -147,6 +147,10 @@ GROUP_OF_RUN = (
     " iif(json_extract(record, '$.trial') IS NULL, NULL, json_extract(record, '$.spec.parent')))"
 )
 """The group of a run, or the sweep whose trial it belongs to."""
+SHOWN_STATE = (
+    "iif(state = 'starting' AND json_extract(record, '$.started_at') IS NULL, 'queued', state)"
+)
+"""The state of a run as lists show it (`mosaic_contracts.states.shown_state`)."""
 _GROUPS = f"""
 CREATE TABLE groups (
     group_id TEXT PRIMARY KEY,

@@ -116,7 +116,8 @@ def runs(
     Args:
         cursor: `next_cursor` of the page before; None: the first page.
         limit: runs in a page, 1 to 500.
-        state: states to list, e.g. `"running"` or `["queued", "running"]`.
+        state: states to list, e.g. `"running"` or `["queued", "running"]`. A run that waits in the queue of a cluster
+            is listed as queued.
         **filters: further filters and the order, see `RunFilter`.
 
     Returns:

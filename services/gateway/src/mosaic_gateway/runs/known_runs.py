@@ -8,6 +8,7 @@ from typing import Any
 from mosaic_contracts.run_search import facts_of
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import ListRequest, RunRecords, RunValue
+from mosaic_contracts.states import shown_state
 from mosaic_gateway.runs.last_known import LastKnown
 from mosaic_gateway.runs.search import read_search
 
@@ -80,7 +81,7 @@ def is_selected(record: RunRecord, request: ListRequest) -> bool:
     """Whether the record has all that the request asks for."""
     spec = record.spec
     one_of = (
-        (request.states, record.state),
+        (request.states, shown_state(record.state, record.started_at)),
         (request.workers, spec.worker),
         (request.algorithms, spec.algorithm),
         (request.environments, spec.environment),

@@ -101,8 +101,8 @@ class Dispatcher:
         claims = [_claim(run.record, unready.get(run.record.run_id, "")) for run in waiting]
         busy = self._busy([record for record in live if not is_outside_queue(record.spec)])
         cores = sum(run.cpus for run in busy)
+        at_engine = sum(waits_at_engine(record) for record in live)
         if self._executor.bounds.queues:
-            at_engine = sum(waits_at_engine(record) for record in live)
             places = forwarded_places(claims, at_engine, inventory.queue_limit)
         else:
             places = self._queue_places(waiting, claims, busy, cores, inventory)
@@ -120,10 +120,12 @@ class Dispatcher:
         specs = [start.run.record.spec for start in starts]
         from_queue = [spec for spec in specs if not is_outside_queue(spec)]
         running.update(spec.kind for spec in specs if is_outside_queue(spec))
+        if self._executor.bounds.queues:
+            at_engine += len(starts)
         self.load = Load(
             cores + sum(spec.cpus for spec in from_queue),
-            len(waiting) - len(from_queue),
-            len(live) + len(starts),
+            len(waiting) - len(from_queue) + at_engine,
+            len(live) + len(starts) - at_engine,
             running,
         )
         return QueuePlan(places, starts)

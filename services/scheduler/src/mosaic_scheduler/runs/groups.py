@@ -13,7 +13,7 @@ from mosaic_contracts.groups import GroupSpec, GroupView
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
-from mosaic_scheduler.schema import GROUP_OF_RUN
+from mosaic_scheduler.schema import GROUP_OF_RUN, SHOWN_STATE
 
 _INSERT = """
 INSERT INTO groups (group_id, name, spec, places, created_at) VALUES (?, ?, ?, ?, ?)
@@ -28,7 +28,8 @@ SELECT record FROM runs WHERE json_extract(record, '$.spec.kind') = '{RunKind.SW
 AND json_extract(record, '$.deleted_at') IS NULL AND run_id < ?1 ORDER BY run_id DESC LIMIT ?2
 """  # noqa: S608 - a word of ours
 _MEMBERS = f"""
-SELECT {GROUP_OF_RUN}, run_id, state, coalesce(json_extract(record, '$.group.place'), json_extract(record, '$.trial')),
+SELECT {GROUP_OF_RUN}, run_id, {SHOWN_STATE},
+    coalesce(json_extract(record, '$.group.place'), json_extract(record, '$.trial')),
     json_extract(record, '$.deleted_at') IS NOT NULL
 FROM runs WHERE {GROUP_OF_RUN} IN (SELECT value FROM json_each(?)) ORDER BY run_id
 """  # noqa: S608 - an expression of ours

@@ -9,10 +9,9 @@ from typing import Any
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import BRIEF_PAGE, ListRequest, RunIds
 from mosaic_scheduler.runs.search_index import SearchIndex
-from mosaic_scheduler.schema import GROUP_OF_RUN
+from mosaic_scheduler.schema import GROUP_OF_RUN, SHOWN_STATE
 
 _ONE_OF = {
-    "states": "state",
     "run_ids": "run_id",
     "workers": "json_extract(record, '$.spec.worker')",
     "algorithms": "json_extract(record, '$.spec.algorithm')",
@@ -26,6 +25,11 @@ _VALUES = {
 }
 """Paths of what a brief list has of each run; a key is no text of a person, as the contract has just these."""
 _ONE_OF_VALUES = "{what} IN (SELECT value FROM json_each({values}))"
+_STATES = (
+    "state IN (SELECT value FROM json_each({values}) UNION ALL SELECT 'starting')"
+    " AND {shown} IN (SELECT value FROM json_each({values}))"
+)
+"""The run is shown in one of the states; the first part is there for the index."""
 _TAGS = (
     "NOT EXISTS (SELECT value FROM json_each({tags})"
     " EXCEPT SELECT value FROM json_each(record, '$.tags'))"
@@ -69,6 +73,9 @@ def selection(request: ListRequest, limit: int) -> RunSelection:
         if chosen is not None:
             values.append(json.dumps(list(chosen)))
             parts.append(_ONE_OF_VALUES.format(what=what, values=f"?{len(values)}"))
+    if request.states is not None:
+        values.append(json.dumps(request.states))
+        parts.append(_STATES.format(shown=SHOWN_STATE, values=f"?{len(values)}"))
     if request.tags:
         values.append(json.dumps(request.tags))
         parts.append(_TAGS.format(tags=f"?{len(values)}"))

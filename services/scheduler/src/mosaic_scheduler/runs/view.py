@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.runs import Progress, RunRecord
-from mosaic_contracts.states import RunState
+from mosaic_contracts.states import RunState, shown_state
 from mosaic_scheduler.queue.plan import QueuePlace
 from mosaic_scheduler.runs.heartbeats import SUSPENDED, HeartbeatTracker
 
@@ -21,7 +21,7 @@ class EnginePlace(NamedTuple):
 
 def waits_at_engine(record: RunRecord) -> bool:
     """Whether the engine has the run in its own queue, or is about to."""
-    return record.state is RunState.STARTING and record.started_at is None
+    return record.state is not shown_state(record.state, record.started_at)
 
 
 class RunViews:
