@@ -1,46 +1,43 @@
 """Replaces any service of the stack in tests; its arguments say which one. Standard library only.
 
 Crashes at start while the file `<home>/crash.<service>` exists, refuses to work while `<home>/refuse.<service>` does,
-and ignores SIGTERM while `<home>/deaf.<service>` does.
+and ignores SIGTERM while `<home>/deaf.<service>` does. It imports little, for a hundred of it are started.
 """
 
-import http.server
 import json
 import os
 import pathlib
 import signal
-import socketserver
+import socket
 import sys
 
 HOME = pathlib.Path(os.environ["MOSAIC_HOME"])
 
 
-class Answer(http.server.BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        crashing = any(HOME.glob("crash.*")) or any(HOME.glob("refuse.*"))
-        body = json.dumps(
-            {"ready": not crashing, "services": {"scheduler": True, "recorder": True}}
-        )
-        self.send_response(503 if crashing and self.path == "/readyz" else 200)
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 def serve(port: int) -> None:
-    http.server.ThreadingHTTPServer(("127.0.0.1", port), Answer).serve_forever()
+    """Answer each request with whether the stack is ready."""
+    with socket.create_server(("127.0.0.1", port)) as server:
+        while True:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(answer(connection.recv(65536)))
 
 
-class Greeting(socketserver.BaseRequestHandler):
-    def handle(self) -> None:
-        self.request.sendall(b'INFO {"jetstream":true}\r\n')
+def answer(request: bytes) -> bytes:
+    crashing = any(HOME.glob("crash.*")) or any(HOME.glob("refuse.*"))
+    services = {"scheduler": True, "recorder": True}
+    body = json.dumps({"ready": not crashing, "services": services})
+    refused = crashing and request.split(b" ", 2)[1:2] == [b"/readyz"]
+    status = "503 Service Unavailable" if refused else "200 OK"
+    return f"HTTP/1.0 {status}\r\n\r\n{body}".encode()
 
 
 def greet(port: int) -> None:
-    socketserver.ThreadingTCPServer.allow_reuse_address = True
-    socketserver.ThreadingTCPServer(("127.0.0.1", port), Greeting).serve_forever()
+    with socket.create_server(("127.0.0.1", port)) as server:
+        while True:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(b'INFO {"jetstream":true}\r\n')
 
 
 def main() -> None:
