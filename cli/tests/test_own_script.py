@@ -38,6 +38,15 @@ def test_a_script_with_arguments(here: Path) -> None:
     RunSpec.model_validate(fields)
 
 
+def test_a_script_with_a_long_file_name(here: Path) -> None:
+    """Its run has the beginning of it as its name, for a run's name is shorter than a file's may be."""
+    script = here / f"{'a' * 240}.py"
+    script.touch()
+    made = own_command([f"./{script.name}"], Path(sys.executable))
+    assert made is not None
+    assert RunSpec.model_validate(made.fields()).name == "a" * 200
+
+
 def test_a_worker_is_no_script(here: Path) -> None:
     """Words that name a worker are left to it, `script command` of a spec included."""
     assert own_command(["cleanrl", "ppo", "CartPole-v1"], None) is None

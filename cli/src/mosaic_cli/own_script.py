@@ -27,6 +27,8 @@ _ENDINGS = (".py", ".ipynb")
 _ENVIRONMENT = ("env-id", "env", "env-name", "environment", "gym-id", "task")
 _SEED = ("seed", "random-seed")
 _STEPS = ("total-timesteps", "timesteps", "num-timesteps", "total-steps", "max-steps")
+_MOST_NAME = 200
+"""Characters of a run's name; a file may have a longer one."""
 _LISTENED = (
     "gymnasium, gym and EnvPool (episodes and steps), TensorBoard, W&B, mlflow, Lightning and the loggers of "
     "Stable-Baselines3 and d3rlpy (metrics), tqdm and rich (progress), torch.save, safetensors and model.save "
@@ -60,7 +62,7 @@ class OwnCommand(NamedTuple):
                 **({} if steps is None else {"expected_steps": steps}),
                 **({"variables": shlex.join(self.variables)} if self.variables else {}),
             },
-            "name": Path(self.subject).name,
+            "name": Path(self.subject).name[:_MOST_NAME],
         } | {name: value for name, value in said.items() if value is not None}
 
 

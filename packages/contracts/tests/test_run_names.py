@@ -135,13 +135,49 @@ def test_a_run_that_is_what_it_was_changes_no_name() -> None:
     assert names.name(lr(1e-4)) == distinct_names([lr(1e-4)])[0]
 
 
-def test_a_long_path_is_cut_in_front() -> None:
-    """Command lines and paths differ at their ends, so a name has the end of each."""
-    runs = [
-        run(parameters={"command": f"/home/ada/projects/rl/train.py --rate {rate}"})
-        for rate in (1, 2)
-    ]
-    assert distinct_names(runs) == [
-        "ppo command=…ts/rl/train.py --rate 1",
-        "ppo command=…ts/rl/train.py --rate 2",
-    ]
+PYTHON = "/home/ada/projects/a-long-folder-name/rl/.venv/bin/python"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "shown"),
+    [
+        (
+            "command",
+            [
+                f"{PYTHON} train.py --env CartPole-v1 --rate {rate} --steps 500000"
+                for rate in (1, 2)
+            ],
+            ["…--rate 1…", "…--rate 2…"],
+        ),
+        (
+            "command",
+            [f"{PYTHON} train.py", f"{PYTHON} train.py --rate 1e-3", f"{PYTHON} train.py -v"],
+            ["…train.py", "…train.py --rate 1e-3", "…train.py -v"],
+        ),
+        (
+            "command",
+            [f"{PYTHON} train_with_a_long_name_{letter}.py --track" for letter in "ab"],
+            ["…ng_name_a.py…", "…ng_name_b.py…"],
+        ),
+        (
+            "directory",
+            [f"/home/ada/a-long-folder-name/experiments/{one}/rl" for one in ("small", "large")],
+            ["…small…", "…large…"],
+        ),
+        (
+            "command",
+            ["python a.py --rate 1", "python a.py --rate 2"],
+            ["python a.py --rate 1", "python a.py --rate 2"],
+        ),
+    ],
+)
+def test_of_long_values_what_differs_is_kept(
+    name: str, values: list[str], shown: list[str]
+) -> None:
+    """Paths and command lines differ anywhere; a list and a legend leave out the same words."""
+    runs = [run(number, parameters={name: value}) for number, value in enumerate(values)]
+    assert distinct_names(runs) == [f"ppo {name}={text}" for text in shown]
+    names = NamesInSight()
+    for one in runs:
+        names.add(one)
+    assert [names.name(one) for one in runs] == [f"ppo {name}={text}" for text in shown]

@@ -1,7 +1,8 @@
 """Short names of runs by what sets them apart among those in sight: `ppo lr=0.001 · seed 1`. Pure, without pydantic."""
 
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from mosaic_contracts.choices import RunKind
@@ -11,6 +12,10 @@ MAX_PARAMETERS = 4
 """Parameters in a name. More of them make a name that nobody reads; the rest is counted."""
 _MAX_VALUE = 24
 """Characters of a value."""
+_KEPT = 8
+"""Characters of a long word that are kept next to those that differ."""
+_OPTION = re.compile(r"(?:^|(?<= ))-\S+ $")
+"""An option of a command line, of which the value comes next."""
 _SHORTEST_ID = 10
 _KINDS = {
     RunKind.EVALUATE: "evaluation",
@@ -235,8 +240,51 @@ class NamesInSight:
             for name, seen in values.items()
             if (len(seen) + (having[name] < total) > 1 if name in given else name in of_one)
         ]
-        parameters = sorted(different, key=lambda name: name not in given)
-        return _Differing(words, [*parameters, *([""] if "steps" in words else [])])
+        parameters = [
+            _NamedParameter.of(name, values[name])
+            for name in sorted(different, key=lambda name: name not in given)
+        ]
+        steps = [_NamedParameter("")] if "steps" in words else []
+        return _Differing(words, [*parameters, *steps])
+
+
+class _NamedParameter(NamedTuple):
+    """A parameter that is part of names, and what all of its values have in common."""
+
+    name: str
+    """Empty: the number of steps."""
+    before: int = 0
+    """Characters at the beginning of each value that are left out."""
+    after: int = 0
+    """Characters at the end."""
+
+    @classmethod
+    def of(cls, name: str, values: Collection[str]) -> "_NamedParameter":
+        """Leave out what all values share, if some value is too long for a name.
+
+        Of command lines and paths what differs may stand anywhere. Whole words are left out, and an option stays in
+        front of its value. A word that is too long itself keeps some characters next to those that differ.
+        """
+        if len(values) < 2 or max(map(len, values)) <= _MAX_VALUE:
+            return cls(name)
+        shared = _shared_beginning(values)
+        words = shared[: _place_of_word(shared)]
+        option = _OPTION.search(words)
+        before = len(words) if option is None else option.start()
+        shared_end = _shared_beginning([value[before:][::-1] for value in values])
+        after = _place_of_word(shared_end)
+        if max(map(len, values)) - before - after > _MAX_VALUE:
+            before = max(before, len(shared) - _KEPT)
+            room = min(map(len, values)) - len(shared)
+            after = max(after, min(len(shared_end), room) - _KEPT)
+        return cls(name, before, after)
+
+    def cut(self, value: str) -> str:
+        """The part of a value that a name has."""
+        end = len(value) - self.after
+        middle = _cut(value[self.before : end])
+        dots = "…" if self.before and not middle.startswith("…") else ""
+        return f"{dots}{middle}{'…' if self.after and not middle.endswith('…') else ''}"
 
 
 class _Counted(NamedTuple):
@@ -273,8 +321,8 @@ class _Differing(NamedTuple):
     """What differs in many runs."""
 
     words: frozenset[str]
-    parameters: list[str]
-    """In the order of names; an empty one: the number of steps."""
+    parameters: list[_NamedParameter]
+    """In the order of names."""
 
 
 def differing_parameters(runs: Sequence[NamedRun]) -> list[str]:
@@ -348,32 +396,49 @@ def _add_differing(spelled: Sequence[_Parts], word: Callable[[NamedRun], str]) -
 
 def _add_parameters(spelled: Sequence[_Parts]) -> None:
     runs = [parts.run for parts in spelled]
-    names = differing_parameters(runs)
+    parameters = [
+        _NamedParameter.of(name, {_value_of(run, name) for run in runs if _has(run, name)})
+        for name in differing_parameters(runs)
+    ]
     if len({run.spec.steps for run in runs}) > 1:
-        names.append("")
+        parameters.append(_NamedParameter(""))
     for parts in spelled:
-        _add_parameter_words(parts, names)
+        _add_parameter_words(parts, parameters)
 
 
-def _add_parameter_words(parts: _Parts, names: Sequence[str]) -> None:
-    words = [_parameter_words(parts.run, name) for name in names]
+def _add_parameter_words(parts: _Parts, parameters: Sequence[_NamedParameter]) -> None:
+    words = [_parameter_words(parts.run, parameter) for parameter in parameters]
     known = [word for word in words if word]
     parts.words += known[:MAX_PARAMETERS]
     if len(known) > MAX_PARAMETERS:
         parts.words.append(f"+{len(known) - MAX_PARAMETERS}")
 
 
-def _parameter_words(run: NamedRun, name: str) -> str:
+def _parameter_words(run: NamedRun, parameter: _NamedParameter) -> str:
+    name = parameter.name
     if not name:
         return "" if run.spec.steps is None else f"steps={_count(run.spec.steps)}"
-    value = _value_of(run, name)
-    if value == _ABSENT and not _has(run, name):
+    if not _has(run, name):
         return ""
-    return f"{short_parameter(name)}={_cut(value)}"
+    return f"{short_parameter(name)}={parameter.cut(_value_of(run, name))}"
+
+
+def _shared_beginning(values: Collection[str]) -> str:
+    """The characters with which all texts begin."""
+    first, last = min(values), max(values)
+    for at, letter in enumerate(first):
+        if letter != last[at : at + 1]:
+            return first[:at]
+    return first
+
+
+def _place_of_word(shared: str) -> int:
+    """Where the last word of a common beginning begins; it may go on in a different way in each value."""
+    return max(shared.rfind(" "), shared.rfind("/")) + 1
 
 
 def _cut(value: str) -> str:
-    """A value that is short enough for a name; paths and command lines differ at their ends."""
+    """A value that is short enough for a name; of a path the end is kept."""
     if len(value) <= _MAX_VALUE:
         return value
     kept = _MAX_VALUE - 1
