@@ -622,15 +622,15 @@ def test_a_shipper_that_ends_in_a_deleted_folder_does_not_end_the_run(tmp_path: 
 
 
 def test_the_shipper_imports_only_what_it_says_and_hears() -> None:
-    """Each run starts one: models of specs, workers and stores would take a seventh of its start."""
+    """Each run starts one: models of specs, workers and stores would take a seventh of its start, and JetStream another."""
     seen = subprocess.run(
         [
             sys.executable,
             "-I",
             "-c",
             "import mosaic_workerkit.shipper.__main__, sys\n"
-            "names = ('runs', 'services', 'spec', 'worker')\n"
-            "print([name for name in names if f'mosaic_contracts.{name}' in sys.modules])",
+            "names = [f'mosaic_contracts.{name}' for name in ('runs', 'services', 'spec', 'worker')]\n"
+            "print([name for name in (*names, 'nats.js.api') if name in sys.modules])",
         ],
         capture_output=True,
         text=True,

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import ValidationError
 from starlette.responses import Response
 
@@ -27,10 +27,11 @@ from mosaic_contracts.alerts import (
 )
 from mosaic_gateway.api.deps import JsonBody, ServicesDep, json_body, json_reply
 from mosaic_gateway.api.openapi import body_of
+from mosaic_gateway.api.routes import Routes
 from mosaic_gateway.problem_reply import request_invalid
 from mosaic_gateway.strict_json import JsonInvalid
 
-router = APIRouter(tags=["alerts"])
+router = Routes(tags=["alerts"])
 
 
 async def _target_body(request: Request) -> AlertTargetRequest:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, WebSocket
+from fastapi import FastAPI, WebSocket
 from starlette.middleware import Middleware
 
 import mosaic_gateway
@@ -45,7 +45,9 @@ class Gateway(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """The OpenAPI document; made once."""
         if self.openapi_schema is None:
-            self.openapi_schema = document(self)
+            described = FastAPI(title=self.title, version=self.version, responses=problems())
+            add_routes(described, for_document=True)
+            self.openapi_schema = document(described)
         return self.openapi_schema
 
 
@@ -70,12 +72,16 @@ def create_app(services: Services, token: str, connections: Connections | None =
                 allowed_hosts=services.settings.host_names,
             ),
         ],
-        responses=problems(),
     )
     app.state.services = services
     install_problem_handlers(app)
-    app.include_router(stack.probes)
-    api = APIRouter(prefix=PREFIX)
+    add_routes(app)
+    return app
+
+
+def add_routes(app: FastAPI, *, for_document: bool = False) -> None:
+    """Add every route; `for_document`: with what only the OpenAPI document needs."""
+    stack.probes.add_to(app, for_document=for_document)
     runs_and_files = (
         *(
             runs,
@@ -93,12 +99,10 @@ def create_app(services: Services, token: str, connections: Connections | None =
         alerts,
     )
     for routes in (stack, *runs_and_files, secrets, tickets):
-        api.include_router(routes.router)
-    api.add_api_websocket_route("/live", live)
+        routes.router.add_to(app, PREFIX, for_document=for_document)
+    app.add_api_websocket_route(f"{PREFIX}/live", live)
     app.add_api_websocket_route(FRAMES_PATH, frames)
-    app.include_router(api)
-    app.include_router(dashboards.pages)
-    return app
+    dashboards.pages.add_to(app, for_document=for_document)
 
 
 async def live(socket: WebSocket) -> None:

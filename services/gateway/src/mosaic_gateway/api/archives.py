@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from starlette.responses import Response
 
 from mosaic_contracts import verbs
@@ -16,9 +16,10 @@ from mosaic_contracts.run_archives import (
 )
 from mosaic_gateway.api.deps import JsonBody, KnownRun, ServicesDep, json_reply
 from mosaic_gateway.api.openapi import FILE_BODY, body_of
+from mosaic_gateway.api.routes import Routes
 from mosaic_gateway.checkpoints.uploads import ARCHIVE
 
-router = APIRouter(tags=["archives"])
+router = Routes(tags=["archives"])
 
 
 @router.post("/archives", response_model=ArchiveImport, openapi_extra=FILE_BODY)

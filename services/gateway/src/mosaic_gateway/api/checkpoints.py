@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
@@ -14,10 +14,11 @@ from mosaic_contracts.runs import RunView
 from mosaic_contracts.services import ImportOrder
 from mosaic_gateway.api.deps import KnownRun, ServicesDep, json_reply
 from mosaic_gateway.api.openapi import FILE_BODY
+from mosaic_gateway.api.routes import Routes
 from mosaic_gateway.api.runs import IdempotencyKey, started
 from mosaic_gateway.checkpoints.query import CheckpointQuery
 
-router = APIRouter(tags=["checkpoints"])
+router = Routes(tags=["checkpoints"])
 
 
 class VerifyQuery(UserModel):

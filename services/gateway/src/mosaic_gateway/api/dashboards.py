@@ -4,7 +4,7 @@ import time
 from typing import Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import HTMLResponse, Response
 
@@ -17,11 +17,12 @@ from mosaic_gateway.access.guard import TICKETED
 from mosaic_gateway.api.any_path import ANY_PATH
 from mosaic_gateway.api.deps import JsonBody, RunId, ServicesDep, json_reply
 from mosaic_gateway.api.openapi import body_of
+from mosaic_gateway.api.routes import Routes
 from mosaic_gateway.dashboards.proxy import MAX_BODY_BYTES, DashboardReply
 from mosaic_gateway.problem_reply import request_invalid
 
-router = APIRouter(tags=["dashboards"])
-pages = APIRouter(include_in_schema=False)
+router = Routes(tags=["dashboards"])
+pages = Routes(include_in_schema=False)
 _EXISTS: dict[int | str, dict[str, Any]] = {
     200: {
         "model": DashboardEntry,
@@ -69,7 +70,7 @@ async def get_tensorboard(
     return json_reply(await services.dashboards.get(run_id, query.wait_s))
 
 
-@pages.api_route(DASHBOARDS_PATH + "/{run_id}/" + ANY_PATH, methods=["GET", "HEAD", "POST"])
+@pages.route(DASHBOARDS_PATH + "/{run_id}/" + ANY_PATH, ["GET", "HEAD", "POST"])
 async def serve_dashboard(
     request: Request, services: ServicesDep, run_id: RunId, path: str
 ) -> Response:

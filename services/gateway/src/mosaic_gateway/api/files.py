@@ -4,7 +4,7 @@ import asyncio
 from typing import Annotated, Any
 from urllib.parse import unquote_to_bytes
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import Field, model_validator
 from starlette.responses import PlainTextResponse, Response
 
@@ -13,11 +13,12 @@ from mosaic_contracts.models import UserModel
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_gateway.api.any_path import ANY_PATH
 from mosaic_gateway.api.deps import KnownRun, ServicesDep, json_reply
+from mosaic_gateway.api.routes import Routes
 from mosaic_gateway.files.artifacts import artifact_unknown
 from mosaic_gateway.files.download import ArtifactResponse
 from mosaic_gateway.files.log import read_from, read_tail
 
-router = APIRouter()
+router = Routes()
 
 _FILE: dict[int | str, dict[str, Any]] = {
     200: {"description": "The file.", "content": {"*/*": {"schema": {"type": "string"}}}},

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import Field
 from starlette.responses import Response
 
@@ -19,10 +19,11 @@ from mosaic_contracts.services import (
 )
 from mosaic_gateway.api.deps import JsonBody, ServicesDep, json_reply
 from mosaic_gateway.api.openapi import body_of
+from mosaic_gateway.api.routes import Routes
 from mosaic_gateway.api.runs import DeleteQuery, IdempotencyKey
 from mosaic_gateway.runs.groups import parse_group_id
 
-router = APIRouter(tags=["groups"])
+router = Routes(tags=["groups"])
 
 
 async def _group_id(group_id: str) -> str:

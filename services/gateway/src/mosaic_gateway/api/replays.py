@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field, model_validator
 from starlette.responses import Response
 
@@ -15,12 +15,13 @@ from mosaic_contracts.runs import ReplayEntry, RunView
 from mosaic_contracts.services import ReplayOrder
 from mosaic_gateway.api.deps import JsonBody, KnownRun, RunId, ServicesDep, json_reply
 from mosaic_gateway.api.openapi import body_of
+from mosaic_gateway.api.routes import Routes
 from mosaic_gateway.api.runs import IdempotencyKey, created
 from mosaic_gateway.api.telemetry import MSGPACK
 from mosaic_gateway.live.run_answer import page_of_frames
 from mosaic_gateway.runs.replays import replays_of
 
-router = APIRouter(tags=["replays"])
+router = Routes(tags=["replays"])
 Step = Annotated[int, Field(ge=0, le=2**53)]
 _NO_LAST = 2**53
 

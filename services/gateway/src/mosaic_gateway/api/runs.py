@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Header, Query
+from fastapi import Header, Query
 from starlette.responses import Response
 
 from mosaic_contracts import verbs
@@ -30,10 +30,11 @@ from mosaic_contracts.verbs import ServiceVerb
 from mosaic_contracts.worker import CheckReport
 from mosaic_gateway.api.deps import JsonBody, RunId, ServicesDep, json_reply
 from mosaic_gateway.api.openapi import body_of
+from mosaic_gateway.api.routes import Routes
 from mosaic_gateway.runs.query import RunQuery
 from mosaic_gateway.services import Services
 
-router = APIRouter(tags=["runs"])
+router = Routes(tags=["runs"])
 KeyedT = TypeVar("KeyedT", SubmitRequest, CloneOrder, PlayOrder, ForkOrder, ImportOrder, SweepOrder)
 
 IdempotencyKey = Annotated[

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from pydantic import ValidationError
 from starlette.responses import Response
 
@@ -15,10 +15,11 @@ from mosaic_contracts.services import NoRequest, SecretRequest, SetSecretRequest
 from mosaic_contracts.spec import SECRET_NAME_PATTERN
 from mosaic_gateway.api.deps import ServicesDep, json_body, json_reply
 from mosaic_gateway.api.openapi import body_of
+from mosaic_gateway.api.routes import Routes
 from mosaic_gateway.problem_reply import request_invalid
 from mosaic_gateway.strict_json import JsonInvalid
 
-router = APIRouter(tags=["secrets"])
+router = Routes(tags=["secrets"])
 
 
 async def _secret_body(request: Request) -> SecretValue:

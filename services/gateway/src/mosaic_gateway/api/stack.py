@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from pydantic import Field
 from starlette.responses import PlainTextResponse, Response
@@ -22,11 +22,12 @@ from mosaic_contracts.services import (
 )
 from mosaic_contracts.stack import StackStatus
 from mosaic_gateway.api.deps import ServicesDep, json_reply
+from mosaic_gateway.api.routes import Routes
 from mosaic_gateway.scheduler import SchedulerClient
 
-probes = APIRouter(tags=["health"])
+probes = Routes(tags=["health"])
 """Outside of the prefix: for the supervisor of the process and for Prometheus."""
-router = APIRouter()
+router = Routes()
 
 
 class MachineQuery(UserModel):

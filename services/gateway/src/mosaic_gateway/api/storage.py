@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from mosaic_contracts import verbs
@@ -21,8 +21,9 @@ from mosaic_contracts.storage_reports import (
 )
 from mosaic_gateway.api.deps import JsonBody, ServicesDep, json_reply
 from mosaic_gateway.api.openapi import body_of
+from mosaic_gateway.api.routes import Routes
 
-router = APIRouter(tags=["storage"])
+router = Routes(tags=["storage"])
 
 
 @router.get("/storage", response_model=StorageReport)

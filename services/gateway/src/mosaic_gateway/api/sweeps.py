@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field, ValidationError
 from starlette.responses import Response
 
@@ -23,12 +23,13 @@ from mosaic_contracts.sweeps import (
 from mosaic_contracts.worker import CheckReport
 from mosaic_gateway.api.deps import JsonBody, RunId, ServicesDep, json_reply
 from mosaic_gateway.api.openapi import body_of
+from mosaic_gateway.api.routes import Routes
 from mosaic_gateway.api.runs import IdempotencyKey, created, started
 from mosaic_gateway.files.download import disposition
 from mosaic_gateway.problem_reply import validation_problem
 from mosaic_gateway.runs.query import RunQuery
 
-router = APIRouter(tags=["sweeps"])
+router = Routes(tags=["sweeps"])
 _AGAIN: dict[int | str, dict[str, Any]] = {
     200: {"model": RunView, "description": "A sweep that is there already."}
 }

@@ -1,14 +1,14 @@
 """`/runs/<id>/syncs`: an ended run sent to W&B."""
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.syncs import SyncPlan, SyncRequest, SyncStatus
 from mosaic_gateway.api.deps import JsonBody, KnownRun, RunId, ServicesDep, json_reply
 from mosaic_gateway.api.openapi import body_of
+from mosaic_gateway.api.routes import Routes
 
-router = APIRouter(tags=["syncs"])
+router = Routes(tags=["syncs"])
 
 
 @router.post(

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 import msgspec
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from pydantic import Field, model_validator
 from starlette.responses import Response
 
@@ -17,8 +17,9 @@ from mosaic_contracts.stored import encode_page
 from mosaic_gateway import telemetry_queries as queries
 from mosaic_gateway.api.deps import JsonBody, KnownRun, ServicesDep, json_reply
 from mosaic_gateway.api.openapi import body_of
+from mosaic_gateway.api.routes import Routes
 
-router = APIRouter(tags=["telemetry"])
+router = Routes(tags=["telemetry"])
 MSGPACK = "application/msgpack"
 
 Index = Annotated[int, Path(ge=0, le=2**53)]

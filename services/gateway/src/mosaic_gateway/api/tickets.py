@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 from urllib.parse import quote, unquote_to_bytes
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from mosaic_contracts.access import Ticket, TicketRequest
@@ -15,9 +15,10 @@ from mosaic_contracts.http_api import PREFIX
 from mosaic_gateway.access.ticket import PARAMETER, with_ticket
 from mosaic_gateway.api.deps import JsonBody, ServicesDep, json_reply
 from mosaic_gateway.api.openapi import body_of
+from mosaic_gateway.api.routes import Routes
 from mosaic_gateway.problem_reply import model_of, request_invalid
 
-router = APIRouter(tags=["tickets"])
+router = Routes(tags=["tickets"])
 
 _KEPT = "/?&=%:@!$()*+,;~-._"
 """No quotation mark: browsers encode it in a query, and the signature is of what was written."""

@@ -12,7 +12,7 @@ from mosaic_contracts.dashboards import DASHBOARD_SOCKET
 from mosaic_contracts.problems import ProblemError
 from mosaic_gateway.access.dashboard_cookie import dashboard_path
 from mosaic_gateway.dashboards.problem_page import is_page_request, problem_page
-from mosaic_gateway.files.run_socket import NO_TLS, TIMEOUT, socket_name
+from mosaic_gateway.files.run_socket import NO_TLS, socket_name, timeout
 from mosaic_servicekit.logging import get_log
 
 MAX_BODY_BYTES = 2**20
@@ -71,7 +71,7 @@ class DashboardReply(Response):
                 await problem_page(why.problem)(scope, receive, send)
             # What was announced cannot be sent: the server closes the connection, and the browser sees that.
 
-    def _request(self, scope: Scope) -> httpx.Request:
+    def _request(self, scope: Scope) -> "httpx.Request":
         query = scope["query_string"]
         target = scope["raw_path"] + (b"?" + query if query else b"")
         headers = [
@@ -82,10 +82,10 @@ class DashboardReply(Response):
             httpx.URL(scheme="http", host="dashboard", raw_path=target),
             headers=[*headers, ("connection", "close")],
             content=self._content or None,
-            extensions={"timeout": TIMEOUT.as_dict()},
+            extensions={"timeout": timeout().as_dict()},
         )
 
-    async def _pass_on(self, answer: httpx.Response, scope: Scope, send: Send) -> None:
+    async def _pass_on(self, answer: "httpx.Response", scope: Scope, send: Send) -> None:
         raw = [
             (name.lower(), value)
             for name, value in answer.headers.raw

@@ -9,7 +9,8 @@ from pathlib import Path, PurePosixPath
 
 import httpx
 
-TIMEOUT = httpx.Timeout(60.0, connect=5.0)
+TIMEOUT_S = 60.0
+CONNECT_TIMEOUT_S = 5.0
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Never used on a Unix socket; by itself httpx would read all authorities of the system for each request."""
 _OPEN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -35,6 +36,11 @@ def socket_name(run_dir: Path, socket: str) -> Iterator[str]:
         yield f"/proc/self/fd/{found}"
     finally:
         os.close(found)
+
+
+def timeout() -> "httpx.Timeout":
+    """Bounds of a request to a worker."""
+    return httpx.Timeout(TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
 
 
 async def ask(
@@ -63,7 +69,7 @@ async def ask(
     headers = {} if size is None else {"Content-Length": str(size)}
     with socket_name(run_dir, socket) as name:
         transport = httpx.AsyncHTTPTransport(uds=name, verify=NO_TLS)
-        async with httpx.AsyncClient(transport=transport, timeout=TIMEOUT) as client:
+        async with httpx.AsyncClient(transport=transport, timeout=timeout()) as client:
             url = f"http://run{path}"
             answer = await client.request(method, url, content=body, headers=headers)
             answer.raise_for_status()
