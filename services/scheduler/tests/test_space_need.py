@@ -61,7 +61,7 @@ def _need(median_mib: int, least_mib: int, runs: int = 3) -> SpaceNeed:
         (_disk(1000), _need(900, 801), "blocking", "about 900 MiB"),
         (_disk(1000), _need(900, 801, runs=2), "warning", "2 past runs"),
         (_disk(99), None, "blocking", "MOSAIC_DISK_RESERVE_BYTES"),
-        (_disk(150, "disk low"), _need(1, 1), "blocking", "Runs can use 0 MiB"),
+        (_disk(150, "disk low"), _need(1, 1), "blocking", "Runs can use 0 B"),
         (_disk(250, "disk low"), _need(1, 1), "warning", "would wait"),
         (_disk(160), None, "warning", "outbox"),
     ],

@@ -1,10 +1,14 @@
 """Sizes of memory and disks in words: GiB where they are large."""
 
-_MIB, _GIB = 2**20, 2**30
+_KIB, _MIB, _GIB = 2**10, 2**20, 2**30
 
 
 def size_text(size_bytes: int) -> str:
-    """`300 MiB`, `23.5 GiB`, `1,024 GiB`; never more than there is."""
+    """`640 KiB`, `300 MiB`, `23.5 GiB`, `1,024 GiB`; never more than there is."""
+    if size_bytes < _KIB:
+        return f"{size_bytes} B"
+    if size_bytes < _MIB:
+        return f"{size_bytes // _KIB} KiB"
     if size_bytes < _GIB:
         return f"{size_bytes // _MIB} MiB"
     tenths = size_bytes * 10 // _GIB
