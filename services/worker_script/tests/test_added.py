@@ -82,6 +82,11 @@ def test_environments(file: ScriptFile) -> None:
     Path(file.script).write_text(text)
     listed = [one.id for one in AddedScript(file).describe().environments]
     assert listed == ["CartPole-v1", "Acrobot-v1"]
+    Path(file.script).write_text(text.replace('default="CartPole-v1"', 'default="Taxi-v3"'))
+    listed = [one.id for one in AddedScript(file).describe().environments]
+    assert listed == ["CartPole-v1", "Acrobot-v1", "Taxi-v3"]
+    report = AddedScript(file).check(spec(environment="Taxi-v3"))
+    assert (report.ok, "--env-id" in report.plan["argv"]) == (True, False)
 
 
 def test_an_argument_takes_checkpoints(file: ScriptFile) -> None:

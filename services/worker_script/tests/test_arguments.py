@@ -105,12 +105,15 @@ def test_argparse(tmp_path: Path) -> None:
 
 
 def test_a_default_that_is_no_choice(tmp_path: Path) -> None:
-    """argparse takes it. In the form nothing is chosen, and the script keeps its default."""
+    """The form has it and says what it is. It is never passed, for argparse takes it as a default alone."""
     found = read(tmp_path, ARGPARSE.replace('default="adam"', 'default="its own"'))
     schema = found["optimizer"].schema()
-    assert schema["default"] is None
-    assert schema["enum"] == ["adam", "sgd", None]
+    assert schema["default"] == "its own"
+    assert schema["enum"] == ["adam", "sgd", "its own"]
+    assert "none of the script's choices" in schema["description"]
     assert default_fault(schema) is None
+    assert found["optimizer"].words("its own") == []
+    assert found["optimizer"].words("sgd") == ["--optimizer", "sgd"]
 
 
 @pytest.mark.parametrize(

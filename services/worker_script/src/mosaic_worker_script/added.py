@@ -118,6 +118,8 @@ class AddedScript:
         environment = _first(by_name, _ENVIRONMENT)
         default = by_name[environment].default if environment else None
         choices = by_name[environment].choices if environment else ()
+        if choices and default is not None:
+            choices = tuple(dict.fromkeys([*choices, default]))
         return WorkerDescription(
             worker=self._file.id,
             version=VERSION,

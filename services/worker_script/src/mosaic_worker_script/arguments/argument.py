@@ -25,6 +25,7 @@ class FlagStyle(Enum):
     """The value alone."""
 
 
+_ONLY_ABSENT = "The default is none of the script's choices: the script takes it only while the argument is not given."
 _PLAIN = re.compile(r"[A-Za-z0-9_./-]+")
 
 
@@ -52,21 +53,20 @@ class ScriptArgument:
         kind = "string" if self.is_list or self.type is None else self.type
         found: dict[str, Any] = {"type": kind if self.required else [kind, "null"]}
         choices = self.choices if all(_fits(choice, kind) for choice in self.choices) else ()
-        # argparse takes a default that is none of the choices, which nobody can choose
-        can_be_given = not choices or self.default in choices
-        if (
-            self.default is not None
-            and not self.is_list
-            and _fits(self.default, kind)
-            and can_be_given
-        ):
+        if self.default is not None and not self.is_list and _fits(self.default, kind):
             found |= {"type": kind, "default": self.default}
         elif not self.required:
             found["default"] = None
+        help_text = self.help
         if choices:
-            found["enum"] = [*self.choices, *([None] if found.get("default", 0) is None else [])]
-        if self.help:
-            found["description"] = self.help
+            own = [found["default"]] if "default" in found else []
+            found["enum"] = list(dict.fromkeys([*choices, *own]))
+            if self._is_only_absent(found.get("default")):
+                help_text = (
+                    f"{help_text.rstrip('.')}. {_ONLY_ABSENT}" if help_text else _ONLY_ABSENT
+                )
+        if help_text:
+            found["description"] = help_text
         if self.flag:
             found["x-flag"] = self.flag
         return found
@@ -77,7 +77,7 @@ class ScriptArgument:
         Args:
             value: a value that fits the schema.
         """
-        if value is None:
+        if value is None or self._is_only_absent(value):
             return []
         if self.style is FlagStyle.SWITCH:
             return [self.flag] if value else []
@@ -93,6 +93,12 @@ class ScriptArgument:
         if self.style is FlagStyle.JOINED:
             return [f"{self.flag}={value}"]
         return [self.flag, *parts]
+
+    def _is_only_absent(self, value: Any) -> bool:
+        """Whether a value is a default that is none of the choices; argparse refuses it when it is given."""
+        if value is None or value != self.default:
+            return False
+        return bool(self.choices) and not self.is_list and value not in self.choices
 
 
 def _override_text(value: Any) -> str:
