@@ -33,6 +33,7 @@ _server.set_forkserver_preload(
         "mosaic_worker_cleanrl.worker",
         "stable_baselines3.common.buffers",
         "torch.utils.tensorboard",
+        "tests.preloaded",
     ]
 )
 

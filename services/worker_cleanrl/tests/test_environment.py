@@ -1,6 +1,6 @@
 """Environments: which are offered, what stands between them and a script, and bundles."""
 
-from importlib.metadata import PackageNotFoundError
+from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -91,10 +91,10 @@ def test_a_missing_extra_says_how_to_have_it(
 ) -> None:
     """Without its packages an environment is still offered, with its bundle, and `check` gives the command."""
 
-    def version(package: str) -> str:
+    def missing(package: str) -> Distribution:
         raise PackageNotFoundError(package)
 
-    monkeypatch.setattr(extras_module, "version", version)
+    monkeypatch.setattr(extras_module, "distribution", missing)
     assert {e.id: e.bundle for e in list_environments()}[environment] == extra
     defaults = {a.id: a.default_environment for a in describe_worker().algorithms}
     assert defaults["sac_continuous_action"] == "Pendulum-v1"
@@ -114,10 +114,10 @@ def test_without_its_bundle_tracking_is_not_offered(
     """`describe` names the tracker only where wandb is installed; else `check` gives the command that adds it."""
     assert describe_worker().tracking == ["wandb"]
 
-    def version(package: str) -> str:
+    def missing(package: str) -> Distribution:
         raise PackageNotFoundError(package)
 
-    monkeypatch.setattr(extras_module, "version", version)
+    monkeypatch.setattr(extras_module, "distribution", missing)
     assert describe_worker().tracking == []
     report = check_run(make_spec(parameters={"track": True}))
     (found,) = [finding for finding in report.findings if finding.level == "blocking"]

@@ -1,7 +1,7 @@
 """Videos while training: what becomes of them, and when none can be made."""
 
 import json
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +93,12 @@ def test_without_the_bundle_the_command_is_named(
 ) -> None:
     """Without moviepy videos are refused with what to run, in a checkout and in an image."""
 
-    def known(package: str) -> str:
+    def known(package: str) -> Distribution:
         if package == "moviepy":
             raise PackageNotFoundError(package)
-        return version(package)
+        return distribution(package)
 
-    monkeypatch.setattr(extras_module, "version", known)
+    monkeypatch.setattr(extras_module, "distribution", known)
     spec = make_spec(steps=512, parameters=VIDEO)
     (found,) = check_run(spec).findings
     assert (found.level, found.where) == ("blocking", "parameters.capture_video")

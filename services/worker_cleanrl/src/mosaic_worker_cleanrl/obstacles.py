@@ -1,5 +1,6 @@
 """Why a script cannot run in this worker on any machine: packages that it imports and that cannot be had here."""
 
+import sys
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,7 +45,9 @@ def why_unavailable(path: Path, packages: frozenset[str], instead: str | None = 
 
 def _is_found(package: str, path: Path) -> bool:
     """Whether a package can be imported; `gym` is this worker's own, and what lies next to the script is found."""
-    if package in ("gym", "cleanrl", "cleanrl_utils") or (path.parent / f"{package}.py").is_file():
+    if package in sys.stdlib_module_names or package in ("gym", "cleanrl", "cleanrl_utils"):
+        return True  # not looked for: setuptools answers for `distutils`, and is imported for it
+    if (path.parent / f"{package}.py").is_file():
         return True
     try:
         return find_spec(package) is not None

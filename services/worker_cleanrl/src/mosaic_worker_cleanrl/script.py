@@ -2,6 +2,7 @@
 
 import importlib.util
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from mosaic_worker_cleanrl.errors import ScriptMissing
@@ -17,6 +18,22 @@ _JAX = "jax"
 """The package, and the bundle that brings it."""
 VECTORS = ("box", "discrete", "multi_discrete", "multi_binary", "tuple", "dict")
 """Kinds of observation spaces of a script that takes vectors."""
+
+
+@lru_cache(maxsize=128)
+def _installed_script(module: str) -> Path:
+    """File of a script of the installed package, which `describe` asks for a thousand times.
+
+    Raises:
+        ScriptMissing: the package is not installed.
+    """
+    try:
+        found = importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        found = None
+    if found is None or found.origin is None:
+        raise ScriptMissing(module)
+    return Path(found.origin)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +84,7 @@ class Script:
         """
         if self.path is not None:
             return self.path
-        try:
-            found = importlib.util.find_spec(self.module)
-        except ModuleNotFoundError:
-            found = None
-        if found is None or found.origin is None:
-            raise ScriptMissing(self.module)
-        return Path(found.origin)
+        return _installed_script(self.module)
 
     @property
     def frames_per_step(self) -> int:

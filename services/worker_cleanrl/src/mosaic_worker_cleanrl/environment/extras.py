@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
@@ -32,7 +32,9 @@ class PackageExtra:
     def is_installed(self) -> bool:
         """Whether all its packages are here."""
         try:
-            return all(version(package) for package in self.packages)
+            return all(
+                distribution(package) for package in self.packages
+            )  # `version` parses a file
         except PackageNotFoundError:
             return False
 
@@ -113,6 +115,14 @@ def is_offered(spec: EnvSpec) -> bool:
     if is_atari(spec):
         return atari.is_plain(spec)
     return str(spec.entry_point).startswith(_BASE_FAMILIES) or extra_of(spec) is not None
+
+
+def find_environment(name: str) -> EnvSpec | None:
+    """Return what gymnasium knows of an environment; None: nothing.
+
+    The registry gets the Atari games only for a name that it lacks: ale-py takes longer to import than a check.
+    """
+    return gymnasium.registry.get(name) or known_environments().get(name)
 
 
 def known_environments() -> dict[str, EnvSpec]:

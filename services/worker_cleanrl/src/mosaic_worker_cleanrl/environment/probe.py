@@ -13,7 +13,12 @@ from mosaic_contracts.terminal import strip_controls
 from mosaic_gymkit.families import is_atari
 from mosaic_gymkit.grids import grid_of
 from mosaic_worker_cleanrl.environment import atari
-from mosaic_worker_cleanrl.environment.extras import extra_of, is_offered, known_environments
+from mosaic_worker_cleanrl.environment.extras import (
+    extra_of,
+    find_environment,
+    is_offered,
+    known_environments,
+)
 from mosaic_worker_cleanrl.environment.wrapping import wrappers_for
 from mosaic_worker_cleanrl.errors import ExtraMissing
 from mosaic_workerkit.errors import EnvironmentUnusable
@@ -79,10 +84,10 @@ def probe_environment(name: str) -> EnvironmentProbe:
         EnvironmentUnusable: unknown, of a version that is gone, or its packages are missing.
         ExtraMissing: its packages are in a bundle that is not installed.
     """
-    known = known_environments()
-    if name not in known:
+    known = find_environment(name)
+    if known is None:
         raise _unregistered(name)
-    extra = extra_of(known[name])
+    extra = extra_of(known)
     if extra is not None and not extra.is_installed:
         raise ExtraMissing(name, extra.title, extra.install_command)
     try:

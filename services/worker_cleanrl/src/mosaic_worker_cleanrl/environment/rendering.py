@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mosaic_gymkit.drawing import find_opengl, try_drawing
 from mosaic_gymkit.families import is_mujoco
-from mosaic_worker_cleanrl.environment.extras import known_environments
+from mosaic_worker_cleanrl.environment.extras import find_environment
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ def find_renderer(environment: str) -> Renderer:
 
     A value of MUJOCO_GL that somebody set is the only one tried.
     """
-    if not is_mujoco(known_environments()[environment]):
+    spec = find_environment(environment)
+    if spec is None or not is_mujoco(spec):
         return Renderer(problem=try_drawing(environment))
     gl, problem = find_opengl(environment)
     return Renderer(gl or None, problem)

@@ -9,7 +9,7 @@ import ast
 import os
 import sys
 from collections.abc import Callable
-from copy import deepcopy
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -92,7 +92,7 @@ def read_arguments(path: Path) -> ArgumentSource:
     declared = find_class(tree)
     if declared is not None:
         return _of_dataclass(declared, tree, path, text)
-    function = deepcopy(_find_parse_args(tree, path))
+    function = copy(_find_parse_args(tree, path))  # the tree is not ours to change
     function.returns = None  # evaluated when the function is made, from names that are not here
     code = compile(ast.Module([function], []), str(path), "exec")
 
