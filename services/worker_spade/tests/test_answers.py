@@ -239,13 +239,26 @@ def test_clips_are_refused_where_nothing_encodes_them(monkeypatch: pytest.Monkey
     assert "./mosaic sync worker_spade --bundle video" in words
 
 
-def test_describe_imports_no_agents() -> None:
-    """A client waits for `describe`: it answers JSON, and neither spade nor agentspeak is imported for it."""
-    code = (
-        "import sys; from mosaic_worker_spade.worker import SpadeWorker; from mosaic_workerkit.entry import main; "
-        "main(SpadeWorker(), ['describe']); sys.exit(sum(n in sys.modules for n in ('spade', 'agentspeak', 'slixmpp')))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+LOOK = """
+import sys
+from mosaic_worker_spade.own_server import leave_out_own_server
+from mosaic_worker_spade.worker import SpadeWorker
+from mosaic_workerkit.entry import main
+main(SpadeWorker(), ["describe"])
+assert not {"spade", "agentspeak", "slixmpp"} & set(sys.modules)
+leave_out_own_server()
+import mosaic_worker_spade.team
+assert "spade.container" in sys.modules
+assert not {"pyjabber.db", "sqlalchemy", "alembic"} & set(sys.modules)
+"""
+
+
+def test_describe_imports_no_agents_and_a_run_no_server() -> None:
+    """A client waits for `describe`: it answers JSON, and neither spade nor agentspeak is imported for it.
+
+    The agents of a run come without the XMPP server that spade has, and without its database.
+    """
+    done = subprocess.run([sys.executable, "-c", LOOK], check=True, capture_output=True)
     assert WorkerDescription.model_validate(json.loads(done.stdout)).worker == "spade"
 
 

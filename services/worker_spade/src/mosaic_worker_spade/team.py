@@ -4,12 +4,9 @@ import asyncio
 import logging
 import os
 import random
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
 import loguru
-from pyjabber.plugins.xep_0363 import upload_server
 from spade.container import Container
 
 from mosaic_contracts.xmpp import XmppAccess
@@ -40,18 +37,11 @@ def run_team(session: LearningSession) -> None:
         XmppUnusable: they cannot log in.
         PlanStuck: a plan fails again and again, or ended without a step.
     """
-    _remove_upload_folder()
     access = read_access(os.environ, session.draft.parameters.agents)
     probe(access)
     _quieten()
     random.seed(session.context.spec.seed)  # what AgentSpeak's .random draws from
     asyncio.run(Team(session, access).run())
-
-
-def _remove_upload_folder() -> None:
-    """Remove the temporary folder that SPADE's own server makes when it is imported. A run uses ejabberd."""
-    with suppress(FileNotFoundError):  # an earlier team of this process removed it
-        Path(upload_server.TEMP_DIR).rmdir()
 
 
 class Team:

@@ -7,6 +7,7 @@ from mosaic_worker_spade.errors import EXIT_REFUSED
 from mosaic_worker_spade.learning.loop import Option
 from mosaic_worker_spade.learning.stepper import Stepper
 from mosaic_worker_spade.learning.surprise import NoWatch
+from mosaic_worker_spade.own_server import leave_out_own_server
 from mosaic_worker_spade.request import make_draft
 from mosaic_worker_spade.session import LearningSession
 from mosaic_workerkit.entry import TrainContext
@@ -36,7 +37,8 @@ def _run(context: TrainContext, alone: Callable[[LearningSession], None]) -> Non
     session = LearningSession(context, draft)
     session.record_config()
     if context.spec.algorithm == BDI:
-        # spade takes two seconds to import: the config is sent before.
+        # spade takes a second to import: the config is sent before.
+        leave_out_own_server()
         from mosaic_worker_spade.team import run_team
 
         run_team(session)
