@@ -622,7 +622,7 @@ def test_a_shipper_that_ends_in_a_deleted_folder_does_not_end_the_run(tmp_path: 
 
 
 def test_the_shipper_imports_only_what_it_says_and_hears() -> None:
-    """Each run starts one: models of specs, workers and stores would take a seventh of its start, and JetStream another."""
+    """Each run starts one: models of specs, workers and stores would take a seventh of its start, and JetStream too."""
     seen = subprocess.run(
         [
             sys.executable,

@@ -1,25 +1,29 @@
 """Curves of a metric, reduced so that nothing that stands out is lost."""
 
+from __future__ import annotations
+
 import sqlite3
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mosaic_contracts.runs import Curve, MetricName
 from mosaic_store.batch_summary import NO_STEP
 from mosaic_store.errors import MetricNotStored
 from mosaic_store.points import (
-    GROUP,
     GROUP_POINTS,
     Columns,
     Groups,
+    group_type,
     in_order,
     unpack_columns,
 )
 from mosaic_store.series import read_tails
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 MAX_BUCKETS = 10_000
 MAX_LAST = 100_000
@@ -194,8 +198,8 @@ def load(db: sqlite3.Connection, series: MetricSeries) -> Stored:
         np.array([row[0] for row in rows], np.int64),
         np.array([row[1] for row in rows], np.int64),
         np.cumsum([0, *(row[2] for row in rows)]),
-        np.array([len(blob) // GROUP.itemsize for blob in blobs], np.intp),
-        np.frombuffer(b"".join(blobs), GROUP),
+        np.array([len(blob) // group_type().itemsize for blob in blobs], np.intp),
+        np.frombuffer(b"".join(blobs), group_type()),
         read_tails(db, series.id),
         {},
     )
@@ -230,7 +234,7 @@ def as_groups(columns: Columns, places: npt.NDArray[np.int64], bounds: tuple[int
     step[stepless] = places[stepless]
     inside = (step >= bounds[0]) & (step <= bounds[1])
     step, value = step[inside], columns["value"][inside]
-    groups = np.zeros(len(step), GROUP)
+    groups = np.zeros(len(step), group_type())
     finite = np.isfinite(value)
     groups["step_min"] = groups["step_max"] = step
     groups["n"] = groups["ascending"] = 1

@@ -1,16 +1,20 @@
 """A metric in buckets of steps, each with what its points have in common: the reply to `GET /runs/{run_id}/curve`."""
 
+from __future__ import annotations
+
 import sqlite3
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mosaic_contracts.runs import Curve
 from mosaic_store.curve import find_series, load, read_steps_groups
 from mosaic_store.passes import read_passes
 from mosaic_store.points import Groups
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def read_buckets(

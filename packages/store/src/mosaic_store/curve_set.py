@@ -1,11 +1,12 @@
 """Several curves of one moment, as columns: metrics, and what episodes say."""
 
+from __future__ import annotations
+
 import sqlite3
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from mosaic_contracts.cursor import format_cursor
 from mosaic_contracts.curve_set import (
@@ -31,9 +32,12 @@ from mosaic_store.passes import Numbering, read_passes
 from mosaic_store.points import Columns, Groups
 from mosaic_store.series import read_tails
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 _CLOCK_CHUNKS = 24
 """Chunks of a long series that are unpacked for the times of its buckets; between them time is taken as even."""
-Floats = npt.NDArray[np.float64]
+Floats: TypeAlias = "npt.NDArray[np.float64]"
 Bounds = tuple[int | None, int | None]
 
 

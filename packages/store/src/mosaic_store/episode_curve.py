@@ -4,16 +4,17 @@ Episodes lie by environment and number, in which their steps rise: so each bucke
 has to be sorted. Half a million episodes take a quarter of the time that grouping them by step would.
 """
 
+from __future__ import annotations
+
 import math
 import sqlite3
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mosaic_contracts.curve_set import (
     BUCKET_COLUMNS,
@@ -23,6 +24,9 @@ from mosaic_contracts.curve_set import (
     DrawnCurve,
 )
 from mosaic_store.passes import MOST_PASSES, find_passes
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 Bounds = tuple[int | None, int | None]
 Lane = tuple[int, int, int, int]

@@ -1,5 +1,7 @@
 """Newest, lowest, highest and mean value of a metric in many runs at once."""
 
+from __future__ import annotations
+
 import math
 import sqlite3
 import struct
@@ -10,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mosaic_contracts.run_search import MetricFigures
-from mosaic_store.points import GROUP, Columns, Groups
+from mosaic_store.points import Columns, Groups, group_type
 from mosaic_store.series import read_tails
 
 _SERIES = """
@@ -86,7 +88,7 @@ class MetricFigureReader:
 
 def _read_extremes(db: sqlite3.Connection, series: int) -> _Extremes:
     blobs = db.execute("SELECT groups FROM chunk WHERE series=?", (series,))
-    groups: Groups = np.frombuffer(b"".join(blob for (blob,) in blobs), GROUP)
+    groups: Groups = np.frombuffer(b"".join(blob for (blob,) in blobs), group_type())
     tails: Columns = read_tails(db, series)
     values = tails["value"][np.isfinite(tails["value"])]
     finite = groups["n"] - groups["nan"] - groups["inf"]

@@ -1,5 +1,7 @@
 """Points of metrics behind a cursor, each once, in the order in which they were recorded."""
 
+from __future__ import annotations
+
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence

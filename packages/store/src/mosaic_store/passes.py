@@ -5,23 +5,27 @@ below the highest step of the pass before; fewer of them are points that came la
 whole curve, whatever range of it is read. Sources of one attempt run side by side: their passes share numbers.
 """
 
+from __future__ import annotations
+
 import sqlite3
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from mosaic_store.batch_summary import NO_STEP
 from mosaic_store.curve import EVERY_STEP, Stored, are_few, as_groups, bounds_of
 from mosaic_store.points import Groups
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 LEAST = 3
 MOST_PASSES = 64
 """A curve of more passes, or of more than half as many as buckets, is read as one: each pass would be a few points."""
 _LOWEST, _HIGHEST = EVERY_STEP
-Ints = npt.NDArray[np.int64]
-Places = npt.NDArray[np.intp]
+Ints: TypeAlias = "npt.NDArray[np.int64]"
+Places: TypeAlias = "npt.NDArray[np.intp]"
 
 
 class Numbering(NamedTuple):

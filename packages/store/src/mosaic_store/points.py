@@ -1,37 +1,51 @@
 """Points of a metric as columns, their bytes, and the summaries of 64 of them."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from mosaic_store.batch import pack, unpack
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 CHUNK_POINTS = 512
 GROUP_POINTS = 64
 
-COLUMN = np.dtype(  # as `batch_summary.POINT`
-    [("seq", "<i8"), ("step", "<i8"), ("t_us", "<i8"), ("value", "<f8")]
-)
-GROUP = np.dtype(
-    [
-        ("step_min", "<i8"),  # NO_STEP: a point of the group has no step
-        ("step_max", "<i8"),
-        ("n", "<i4"),
-        ("nan", "<i4"),
-        ("inf", "<i4"),
-        ("ascending", "<i4"),  # 1: steps never fall within the group
-        ("min", "<f8"),  # of finite values, NaN when there are none
-        ("max", "<f8"),
-        ("mean", "<f8"),
-        ("last", "<f8"),
-    ]
-)
+_COLUMN = [("seq", "<i8"), ("step", "<i8"), ("t_us", "<i8"), ("value", "<f8")]
+"""As `batch_summary.POINT`."""
+_GROUP = [
+    ("step_min", "<i8"),  # NO_STEP: a point of the group has no step
+    ("step_max", "<i8"),
+    ("n", "<i4"),
+    ("nan", "<i4"),
+    ("inf", "<i4"),
+    ("ascending", "<i4"),  # 1: steps never fall within the group
+    ("min", "<f8"),  # of finite values, NaN when there are none
+    ("max", "<f8"),
+    ("mean", "<f8"),
+    ("last", "<f8"),
+]
 
-Columns = npt.NDArray[Any]
-"""Structured array of COLUMN."""
-Groups = npt.NDArray[Any]
-"""Structured array of GROUP."""
+Columns: TypeAlias = "npt.NDArray[Any]"
+"""Structured array of `column_type`."""
+Groups: TypeAlias = "npt.NDArray[Any]"
+"""Structured array of `group_type`."""
+
+
+@cache
+def column_type() -> np.dtype[np.void]:
+    """Type of one point. A function, so that numpy is loaded when the first chunk is full or read."""
+    return np.dtype(_COLUMN)
+
+
+@cache
+def group_type() -> np.dtype[np.void]:
+    """Type of the summary of up to 64 points."""
+    return np.dtype(_GROUP)
 
 
 def in_order(columns: Columns) -> Columns:
@@ -53,8 +67,8 @@ def pack_columns(columns: Columns) -> bytes:
 def unpack_columns(body: bytes) -> Columns:
     """Columns of a chunk's bytes."""
     raw = unpack(body)
-    n = len(raw) // COLUMN.itemsize
-    columns = np.empty(n, COLUMN)
+    n = len(raw) // column_type().itemsize
+    columns = np.empty(n, column_type())
     for i, name in enumerate(("seq", "step", "t_us")):
         # differences wrap around at 64 bits and so do their sums
         columns[name] = np.cumsum(np.frombuffer(raw, "<i8", n, 8 * n * i))
@@ -95,7 +109,7 @@ def reduce_values(values: npt.NDArray[np.float64], starts: npt.NDArray[np.intp])
 def summarise(columns: Columns) -> Groups:
     """Groups of GROUP_POINTS points in the order given."""
     starts = np.arange(0, len(columns), GROUP_POINTS)
-    groups = np.zeros(len(starts), GROUP)
+    groups = np.zeros(len(starts), group_type())
     reduced = reduce_values(np.ascontiguousarray(columns["value"]), starts)
     for name, column in zip(Reduced._fields, reduced, strict=True):
         groups[name] = column

@@ -1,5 +1,7 @@
 """Appending points of metrics: small tails, sealed into chunks of 512."""
 
+from __future__ import annotations
+
 import sqlite3
 import struct
 from collections.abc import Sequence
@@ -9,8 +11,8 @@ import numpy as np
 from mosaic_store.batch_summary import NO_STEP, POINT
 from mosaic_store.points import (
     CHUNK_POINTS,
-    COLUMN,
     Columns,
+    column_type,
     in_order,
     pack_columns,
     summarise,
@@ -30,14 +32,14 @@ def append_points(
         return
     tails = read_tails(db, series)
     db.execute("DELETE FROM tail WHERE series=?", (series,))
-    open_points = _seal(db, series, np.concatenate([tails, np.frombuffer(points, COLUMN)]))
+    open_points = _seal(db, series, np.concatenate([tails, np.frombuffer(points, column_type())]))
     db.execute("UPDATE series SET open_points=? WHERE id=?", (open_points, series))
 
 
 def read_tails(db: sqlite3.Connection, series: int) -> Columns:
     """Points that are in no chunk yet, in order of seq."""
     bodies = db.execute("SELECT body FROM tail WHERE series=? ORDER BY seq_min", (series,))
-    return in_order(np.frombuffer(b"".join(body for (body,) in bodies), COLUMN))
+    return in_order(np.frombuffer(b"".join(body for (body,) in bodies), column_type()))
 
 
 def _joined(batches: Sequence[bytes | bytearray]) -> bytes | bytearray:
@@ -52,7 +54,7 @@ def _joined(batches: Sequence[bytes | bytearray]) -> bytes | bytearray:
     joined = b"".join(batches)
     if bounds == sorted(bounds):
         return joined
-    return in_order(np.frombuffer(joined, COLUMN)).tobytes()
+    return in_order(np.frombuffer(joined, column_type())).tobytes()
 
 
 def _note_points(

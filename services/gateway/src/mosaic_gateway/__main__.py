@@ -11,6 +11,7 @@ from mosaic_base.imports import large_imports
 with large_imports(
     on_use=[
         "nats.js",  # 25 ms of CPU time; JetStream is the recorder's
+        "numpy",  # 60 ms; for curves
         "httpx",  # 35 ms; for dashboards, syncs and sweeps, which few stacks have
     ]
 ):
