@@ -141,16 +141,17 @@ def test_apptainer_is_called_with_the_archive(
     recorded = tmp_path / "recorded"
     monkeypatch.setenv("RECORDED", str(recorded))
     folder = tmp_path / "a:b"
-    folder.mkdir()
+    left = folder / ".w.sif.0badc0de.mosaic-draft"
+    left.mkdir(parents=True)
+    (left / "image.tar").touch()  # of an export that was killed
     code, out, err = mosaic(
         "images", "export", name, "--sif", "-o", str(folder / "w.sif"), "--json"
     )
     assert code == 0, err
     assert json.loads(out)["format"] == "sif"
     cwd, verb, sif, archive = recorded.read_text().splitlines()
-    assert (cwd, verb) == (str(folder), "build")
-    assert sif.endswith(".sif")
-    assert archive.startswith("docker-archive:.mosaic-image-")
+    assert (Path(cwd).parent, verb) == (folder, "build")
+    assert (sif, archive) == ("image.sif", "docker-archive:image.tar")
     assert [each.name for each in folder.iterdir()] == ["w.sif"]
     monkeypatch.setenv("APPTAINER_EXIT", "3")
     code, _, err = mosaic("images", "export", name, "-o", str(folder / "v.sif"))

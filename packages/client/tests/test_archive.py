@@ -23,7 +23,6 @@ from tests.test_export import HASH, PAGES, RUN_ID, SPACES, SUPERVISOR, WORKER, f
 
 from mosaic_base.sealed_zip import SealedZip
 from mosaic_client import ArchiveRefused, Client, Location
-from mosaic_client.archive.draft import draft_folder
 from mosaic_client.archive.events import contiguous_parts
 from mosaic_client.archive.writing import ArchiveProgress
 from mosaic_contracts.batch_file import read_batches
@@ -185,30 +184,6 @@ def test_a_file_that_changed_meanwhile_is_noticed(tmp_path: Path) -> None:
         client.archive([RUN_ID], target)
     assert target.read_bytes() == b"older"
     assert list(tmp_path.iterdir()) == [target]
-
-
-def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
-    """By the next archive of that name; the draft of a process that lives stays."""
-    target = tmp_path / "a.zip"
-    program = (
-        "import sys, time, pathlib; from mosaic_client.archive.draft import draft_folder\n"
-        "with draft_folder(pathlib.Path(sys.argv[1])) as folder:\n"
-        "    (folder / 'archive').write_bytes(b'half'); print('made', flush=True); time.sleep(600)"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(target)], stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"made\n"
-        with draft_folder(target):
-            assert len(list(tmp_path.iterdir())) == 2
-        assert len(list(tmp_path.iterdir())) == 1
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert len(list(tmp_path.iterdir())) == 1
-    with draft_folder(target):
-        assert len(list(tmp_path.iterdir())) == 1
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,14 @@
 """An image of the engine as a file: Docker's archive, or the Apptainer image (SIF) that is made from that."""
 
 import os
-import secrets
 import shlex
 import shutil
 import subprocess
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mosaic_base.draft_folder import draft_folder
 from mosaic_cli.errors import FileProblem, ImageExportFailed, SifNotMade
 from mosaic_cli.images.engine import run_docker
 
@@ -45,8 +44,9 @@ def export_archive(root: Path, tag: str, image_id: str, target: Path) -> Exporte
         FileProblem: the folder cannot be written.
         ImageExportFailed: the engine says why, above.
     """
-    with ExitStack() as drafts:
-        draft = _draft(target, drafts, ARCHIVE_SUFFIX)
+    _require_writable(target)
+    with draft_folder(target) as folder:
+        draft = folder / f"image{ARCHIVE_SUFFIX}"
         _save(root, tag, draft)
         return _keep(draft, target, tag, image_id, "docker-archive")
 
@@ -68,13 +68,13 @@ def export_sif(root: Path, tag: str, image_id: str, target: Path) -> ExportedIma
             f"This machine has no Apptainer. {archive} has the image as Docker's archive. Where Apptainer is, make the "
             f"SIF with: {build_command(archive, target)}"
         )
-    with ExitStack() as drafts:
-        archive = _draft(target, drafts, ARCHIVE_SUFFIX)
-        draft = _draft(target, drafts, SIF_SUFFIX)
+    _require_writable(target)
+    with draft_folder(target) as folder:
+        archive, draft = folder / f"image{ARCHIVE_SUFFIX}", folder / f"image{SIF_SUFFIX}"
         _save(root, tag, archive)
         # Relative names in its folder: a colon in the path would end the archive's name.
         argv = [program, "build", draft.name, f"docker-archive:{archive.name}"]
-        done = subprocess.run(argv, cwd=target.parent, stdout=_STDERR, check=False)
+        done = subprocess.run(argv, cwd=folder, stdout=_STDERR, check=False)
         if done.returncode != 0:
             raise ImageExportFailed(
                 f"{shlex.join(argv)} ended with exit code {done.returncode}; its output is above. It unpacks the image "
@@ -91,17 +91,13 @@ def build_command(archive: Path, target: Path) -> str:
 def _save(root: Path, tag: str, draft: Path) -> None:
     if run_docker(root, "save", "-o", str(draft.absolute()), tag) != 0:
         raise ImageExportFailed(
-            f"{tag} could not be saved to {draft.parent}; the engine's own words are above."
+            f"{tag} could not be saved to {draft.parent.parent}; the engine's own words are above."
         )
 
 
-def _draft(target: Path, drafts: ExitStack, suffix: str) -> Path:
-    """A file name next to the target; the file is gone at the end, unless it took the target's name."""
+def _require_writable(target: Path) -> None:
     if not os.access(target.parent, os.W_OK | os.X_OK) or target.is_dir():
         raise FileProblem(f"{target} cannot be written. Name a file in a folder of yours with -o.")
-    draft = target.parent / f".mosaic-image-{secrets.token_hex(4)}{suffix}"
-    drafts.callback(draft.unlink, missing_ok=True)
-    return draft
 
 
 def _keep(draft: Path, target: Path, tag: str, image_id: str, kind: str) -> ExportedImage:

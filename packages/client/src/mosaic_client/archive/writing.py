@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from pydantic import BaseModel
 
 from mosaic_base.atomic import sync_folder
+from mosaic_base.draft_folder import draft_folder
 from mosaic_base.output_file import output_file
 from mosaic_base.sealed_zip import SealedZip, SealedZipInvalid, SealedZipWriter, is_safe_name
-from mosaic_client.archive.draft import draft_folder
 from mosaic_client.archive.events import StoredEvents, write_events
 from mosaic_client.archive.form_messages import FormKind
 from mosaic_client.archive.forms import EventForms
