@@ -50,13 +50,13 @@ def test_endings(tmp_path: Path, ending: str, code: int, phase: str) -> None:
 
 def test_a_process_left_behind(tmp_path: Path) -> None:
     """A daemon that keeps the output open is not waited for."""
-    made = run_script(
-        tmp_path,
+    script = (
         LOOP
         + "play(20)\nimport os, time\n"
         + "if os.fork() == 0:\n    os.setsid()\n    open('daemon', 'w').write(str(os.getpid()))\n    time.sleep(600)\n"
-        + "while not os.path.exists('daemon'):\n    time.sleep(0.01)\n",
+        + "while not os.path.exists('daemon'):\n    time.sleep(0.01)\n"
     )
+    made = finish(begin(tmp_path, script), tmp_path)
     os.kill(int((tmp_path / "own" / "daemon").read_text()), signal.SIGKILL)
     assert made.code == 0, made.output
     assert len(made.of("step")) == 20

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from tests.script_run import begin, finish, run_script
+from tests.script_run import run_script
 
 from mosaic_worker_script.credentials import MASK, CredentialMask
 from mosaic_worker_script.source import CHANGES, CUT, MAX_BYTES, PACKAGES
@@ -70,11 +70,11 @@ def test_large_changes_are_cut(tmp_path: Path, checkout: Path) -> None:
     """No more than a limit of the changes is kept, and the file says so; the digest is of all of them."""
     digests = []
     for name, last in (("one", "a"), ("two", "b")):
-        (checkout / "helper.py").write_text("x = 1\n" * MAX_BYTES + last + " = 1\n")
+        (checkout / "helper.py").write_text("x = 1\n" * (MAX_BYTES // 4) + last + " = 1\n")
         folder = tmp_path / name
         folder.mkdir()
         (folder / "own").symlink_to(checkout)
-        made = finish(begin(folder, SCRIPT.replace(", helper", "")), folder)
+        made = run_script(folder, SCRIPT.replace(", helper", ""))
         text = (folder / "run" / CHANGES).read_text()
         assert text.endswith(CUT)
         assert len(text) == MAX_BYTES + len(CUT)

@@ -12,10 +12,14 @@ from typing import Any
 
 from mosaic_contracts.choices import RunKind
 from mosaic_contracts.xmpp import ENV_XMPP_FILE
+from mosaic_workerkit.testing.forked import ForkedProgram, ForkServer
 from mosaic_workerkit.testing.recorded import read_events, write_spec
 
 TIMEOUT_S = 120.0
 TEMPORARY = "temporary"
+PROGRAM = "mosaic_worker_spade"
+OUTPUT = "output"
+_server = ForkServer(["tests.preloaded"])
 
 Event = dict[str, Any]
 
@@ -51,8 +55,38 @@ class FinishedRun:
         return reported
 
 
-def start(folder: Path, access: Path | None = None, **spec: Any) -> "subprocess.Popen[str]":
-    """Start one."""
+def start(folder: Path, access: Path | None = None, **spec: Any) -> ForkedProgram:
+    """Start one, in a child of a process that has imported the worker and what agents need."""
+    given = _write(folder, access, spec)
+    return _server.start(
+        PROGRAM, given.words, folder=folder, environ=given.environ, output=folder / OUTPUT
+    )
+
+
+def run_program(folder: Path, access: Path | None = None, **spec: Any) -> FinishedRun:
+    """Run one to its end, as a program that imports everything itself."""
+    given = _write(folder, access, spec)
+    with (folder / OUTPUT).open("wb") as output:
+        ended = subprocess.run(
+            [sys.executable, "-m", PROGRAM, *given.words],
+            env=given.environ,
+            stdout=output,
+            stderr=output,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    said = (folder / OUTPUT).read_text(errors="replace")
+    return FinishedRun(folder, ended.returncode, said, read_events(folder))
+
+
+@dataclass(frozen=True)
+class _Given:
+    words: list[str]
+    environ: dict[str, str]
+
+
+def _write(folder: Path, access: Path | None, spec: dict[str, Any]) -> _Given:
+    """Make the folder of a run; return what its worker is given."""
     (folder / "control").mkdir(parents=True, exist_ok=True)
     whole = {"worker": "spade", "algorithm": "q_learning", "environment": "FrozenLake-v1", **spec}
     write_spec(folder, whole)
@@ -63,19 +97,13 @@ def start(folder: Path, access: Path | None = None, **spec: Any) -> "subprocess.
     environ["TMPDIR"] = str(folder / TEMPORARY)
     (folder / TEMPORARY).mkdir(exist_ok=True)
     verb = RunKind(str(whole.get("kind", "train"))).worker_verb
-    return subprocess.Popen(
-        [sys.executable, "-m", "mosaic_worker_spade", verb, "--run-dir", str(folder)],
-        env=environ,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return _Given([verb, "--run-dir", str(folder)], environ)
 
 
-def finish(process: "subprocess.Popen[str]", folder: Path) -> FinishedRun:
+def finish(process: ForkedProgram, folder: Path) -> FinishedRun:
     """Wait for its end."""
-    _, err = process.communicate(timeout=TIMEOUT_S)
-    return FinishedRun(folder, process.returncode, err, read_events(folder))
+    said = process.finish(TIMEOUT_S)
+    return FinishedRun(folder, process.returncode or 0, said, read_events(folder))
 
 
 def run(folder: Path, access: Path | None = None, **spec: Any) -> FinishedRun:
@@ -83,9 +111,7 @@ def run(folder: Path, access: Path | None = None, **spec: Any) -> FinishedRun:
     return finish(start(folder, access, **spec), folder)
 
 
-def wait_for(
-    folder: Path, process: "subprocess.Popen[str]", found: Callable[[list[Event]], bool]
-) -> None:
+def wait_for(folder: Path, process: ForkedProgram, found: Callable[[list[Event]], bool]) -> None:
     """Wait until its events say so; polled, for a file has no other signal."""
     deadline, pause_s = time.monotonic() + TIMEOUT_S / 2, 0.05
     while time.monotonic() < deadline and process.poll() is None:

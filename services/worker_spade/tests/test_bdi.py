@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.run_folder import (
     finish,
     has,
     run,
+    run_program,
     start,
     wait_for,
 )
@@ -37,21 +39,27 @@ HEADSTRONG = """// Never learns: goes right, always.
 +!step <- .act(2); !!step.
 """
 
+PATIENT = "!go.\n+!go <- .option(learn, anneal, 300, budget); .wait(30); !!go."
+"""Learns for as long as it is let, and leaves the processor to others in between."""
 
-def bdi(folder: Path, access: Path, **fields: Any) -> FinishedRun:
-    """A BDI run to its end, which must be a good one."""
+
+def bdi(
+    folder: Path, access: Path, go: Callable[..., FinishedRun] = run, **fields: Any
+) -> FinishedRun:
+    """A BDI run to its end, which must be a good one; `go` runs it."""
     parameters = {"slippery": False, **fields.pop("parameters", {})}
-    done = run(folder, access, algorithm="bdi_q", parameters=parameters, **fields)
+    done = go(folder, access, algorithm="bdi_q", parameters=parameters, **fields)
     assert done.code == 0, done.stderr
     return done
 
 
 @pytest.fixture(scope="module")
 def learned(server: LocalXmppServer, tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
-    """A run that has learned the small lake."""
+    """A run that has learned the small lake, as a program that imports everything itself."""
     folder = tmp_path_factory.mktemp("learned")
     access = server.write_access(folder / "access.json", 1)
-    return bdi(folder / "run", access, steps=12_000, replay_every=20, parameters={"episode_gap": 0})
+    fields = {"steps": 12_000, "replay_every": 20, "parameters": {"episode_gap": 0}}
+    return bdi(folder / "run", access, run_program, **fields)
 
 
 @pytest.mark.nightly
@@ -67,7 +75,7 @@ def test_plans_lead_the_learning(learned: FinishedRun) -> None:
 
 
 def test_a_run_leaves_no_temporary_file(learned: FinishedRun) -> None:
-    """The folder that SPADE's own server makes when it is imported is gone."""
+    """SPADE's own server, which makes a folder when it is imported, is not imported."""
     assert list((learned.folder / TEMPORARY).iterdir()) == []
 
 
@@ -389,7 +397,8 @@ def test_a_lost_server_degrades_the_run_and_learning_goes_on(tmp_path: Path) -> 
         pytest.skip("no ejabberd here")
     access = server.write_access(tmp_path / "access.json", 1)
     port = server.facts["port"]
-    process = start(folder, access, algorithm="bdi_q", steps=100_000_000, record="metrics")
+    fields = {"steps": 100_000_000, "record": "metrics", "parameters": {"plan": PATIENT}}
+    process = start(folder, access, algorithm="bdi_q", **fields)
     try:
         wait_for(folder, process, has("bdi.option"))
         server.stop()

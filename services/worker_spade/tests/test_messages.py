@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.xmpp, pytest.mark.timeout(240)]
 
 LISTENER = """heard(0).
 !go.
-+!go <- .option(learn, anneal, 300, budget); !!go.
++!go <- .option(learn, anneal, 300, budget); .wait(30); !!go.
 +fact(A, B, C) <- -+heard(A); .option(told, anneal, 100, budget).
 +stop_it <- .finish.
 """
