@@ -19,7 +19,8 @@ import zstandard
 
 from mosaic_gymkit.drawing import Drawer
 from mosaic_gymkit.families import find_registered
-from mosaic_gymkit.pictures import PictureEncoder, decode_picture, plain_picture
+from mosaic_gymkit.picture_bytes import decode_picture
+from mosaic_gymkit.pictures import PictureEncoder, plain_picture
 
 ROUNDS = 60
 JPEG = b"\xff\xd8"

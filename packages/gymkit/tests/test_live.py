@@ -22,7 +22,8 @@ from mosaic_contracts.launch import FRAMES_SOCKET
 from mosaic_gymkit import EnvironmentRun
 from mosaic_gymkit.drawing import Drawer, NotDrawable
 from mosaic_gymkit.live import plain_value
-from mosaic_gymkit.pictures import PictureEncoder, decode_picture, plain_picture
+from mosaic_gymkit.picture_bytes import decode_picture
+from mosaic_gymkit.pictures import PictureEncoder, plain_picture
 from mosaic_workerkit.testing.recorded import of_type
 
 DRAWN = tuple(

@@ -14,8 +14,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from mosaic_gymkit.clips import FRAME_HEAD
-from mosaic_gymkit.pictures import decode_picture
+from mosaic_gymkit.picture_bytes import FRAME_HEAD, decode_picture
 
 _NICENESS = 10
 _OPTIONS = {"preset": "veryfast", "crf": "23", "tune": "zerolatency"}

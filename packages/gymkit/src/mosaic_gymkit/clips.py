@@ -1,7 +1,6 @@
 """Clips: short videos of some episodes of a run, encoded in a process of its own at low priority."""
 
 import os
-import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from mosaic_contracts.clips import CLIP_KIND, CLIPS_DIR, clip_name
 from mosaic_contracts.compat import Self
 from mosaic_contracts.interpreter import python_module
 from mosaic_gymkit.drawing import Drawer, NotDrawable
+from mosaic_gymkit.picture_bytes import FRAME_HEAD
 from mosaic_gymkit.pictures import PictureEncoder, plain_picture
 from mosaic_gymkit.recording import CountedEnvironment, RecordedEnvironment, StepResult
 from mosaic_workerkit.telemetry import Telemetry
@@ -26,8 +26,6 @@ from mosaic_workerkit.telemetry import Telemetry
 MAX_CLIP_FRAMES = 200
 PACKAGE = "av"
 """What encodes them."""
-FRAME_HEAD = struct.Struct("<4sHHBI")
-"""Head of each frame on its way to the encoder: encoding, width, height, channels, bytes that follow."""
 _MOST_ENCODERS = 2
 """Encoders that may be at work; an episode that begins meanwhile gets no clip."""
 _END_S = 20.0
