@@ -21,7 +21,7 @@ from zlib import crc32
 
 import zstandard
 
-from mosaic_contracts.runs import StoredSpec
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_contracts.wire import BatchHead, Step, encode_record, join_batch
 from mosaic_workerkit.outbox import CommittedMark, OutboxReader, OutboxWriter
 from mosaic_workerkit.telemetry import Telemetry

@@ -15,7 +15,7 @@ import msgspec
 import nats
 from warm_stack import VENVS, WarmStack
 
-from mosaic_contracts.runs import StoredSpec
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_contracts.wire import SOURCE_WORKER
 from mosaic_servicekit.testing import TestBroker
 from mosaic_workerkit.testing.synthetic import FIRST_SEQ, Formula

@@ -29,7 +29,7 @@ import gymnasium
 import torch
 from torch.utils.tensorboard import SummaryWriter
 
-from mosaic_contracts.runs import StoredSpec
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_gymkit.recording import (
     CountedEnvironment,
     RecordedEnvironment,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic_contracts import stack
-from mosaic_contracts.runs import StoredSpec
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_contracts.wire import SOURCE_WORKER, WIRE_VERSION, Batch, to_event
 from mosaic_store import open_reader
 from mosaic_workerkit.outbox import OutboxReader, outbox_dir

@@ -12,9 +12,9 @@ from mosaic_contracts.fault import fault_text
 from mosaic_contracts.launch import ExitReport, RunnerInfo
 from mosaic_contracts.live import ClientFrame, Subscribe
 from mosaic_contracts.models import PeerModel, UserModel
-from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.services import Heartbeat
 from mosaic_contracts.spec import RecordLevel, RunSpec
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_contracts.worker import WorkerManifest
 
 RUN = "01K5ZZZZZZZZZZZZZZZZZZZZZZ"

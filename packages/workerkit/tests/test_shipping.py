@@ -18,8 +18,8 @@ from tests.run_folder import MIB, RUN_ID, make_run_folder
 
 from mosaic_contracts import subjects
 from mosaic_contracts.launch import ExitReport
-from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.services import Heartbeat, Reply
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_contracts.wire import Extra, Lifecycle, Record, Step
 from mosaic_workerkit.outbox import OutboxReader, outbox_dir
 from mosaic_workerkit.outbox.segment import segment_seqs

@@ -19,9 +19,9 @@ from tests.stack import SmallRecorder
 from mosaic_contracts import launch
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import ExitReport
-from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.states import RunState
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.executors.process import ProcessExecutor
 from mosaic_scheduler.executors.protocol import AttemptRef, Executor, LaunchSpec

@@ -8,8 +8,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
 from mosaic_worker_cleanrl.launch.session import ScriptSession
 from mosaic_worker_cleanrl.plan import make_plan

@@ -8,7 +8,7 @@ from PyQt6.QtGui import QImage
 
 from mosaic_contracts.frames import FASTEST_FPS, MAX_FPS, EnvironmentFrame, WatchFrames
 from mosaic_contracts.grid import Grid
-from mosaic_contracts.runs import StoredSpec
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.live_frames import Fact, FrameRate, PaintDelays, action_names, frame_facts

@@ -5,29 +5,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AwareDatetime, Field, SecretStr, StringConstraints
 
 from mosaic_contracts.alert_evaluation import AlertChange, AlertState
-from mosaic_contracts.alert_rules import AlertError, parse_alert
-from mosaic_contracts.alert_words import MAX_RULE, TARGET_PATTERN
+from mosaic_contracts.alert_words import TARGET_PATTERN
 from mosaic_contracts.ids import RunIdField
 from mosaic_contracts.models import PeerModel, UserModel
+from mosaic_contracts.rule_texts import RuleText
 from mosaic_contracts.run_search import MAX_SEARCH, SearchError, parse_search
-
-
-def alert_text(text: str) -> str:
-    """Read a rule and write it in its shortest form.
-
-    Args:
-        text: a rule.
-
-    Returns:
-        The rule, so that equal rules have equal texts.
-
-    Raises:
-        ValueError: it cannot be understood; the message says where and what to write.
-    """
-    try:
-        return parse_alert(text).text
-    except AlertError as error:
-        raise ValueError(f"{error} (character {error.start + 1})") from None
 
 
 def _search_text(text: str) -> str:
@@ -42,11 +24,6 @@ def _search_text(text: str) -> str:
     return text.strip()
 
 
-RuleText = Annotated[
-    str, StringConstraints(min_length=1, max_length=MAX_RULE), AfterValidator(alert_text)
-]
-"""An alert rule (`alert_rules.parse_alert`)."""
-RuleTexts = Annotated[list[RuleText], Field(max_length=32)]
 TargetName = Annotated[str, StringConstraints(pattern=TARGET_PATTERN)]
 
 

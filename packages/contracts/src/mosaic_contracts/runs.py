@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic import AwareDatetime, Field, field_validator
+from pydantic import AwareDatetime, Field
 
 from mosaic_contracts.alerts import RaisedAlert
 from mosaic_contracts.clock import ClockReading
@@ -11,23 +11,9 @@ from mosaic_contracts.models import PeerModel
 from mosaic_contracts.replays import ReplayResult
 from mosaic_contracts.shipper_messages import Progress as Progress
 from mosaic_contracts.shipper_messages import SourceMark as SourceMark
-from mosaic_contracts.spec import ParameterValue, RunSpec
+from mosaic_contracts.spec import ParameterValue
 from mosaic_contracts.states import EndCause, RunState, StopStep
-
-
-class StoredSpec(RunSpec):
-    """A spec read from a file. Unknown fields are kept, so that runs of a newer version stay readable."""
-
-    model_config = {**RunSpec.model_config, "extra": "allow"}
-
-    parameters: dict[str, ParameterValue] = Field(default_factory=dict)
-    alerts: list[str] = Field(default_factory=list)
-
-    @field_validator("algorithm", "environment", "name", "note", "consent")
-    @classmethod
-    def _refuse_nul(cls, value: str | None) -> str | None:
-        """Take what an older version let pass."""
-        return value
+from mosaic_contracts.stored_spec import StoredSpec as StoredSpec
 
 
 class RunEnd(PeerModel):

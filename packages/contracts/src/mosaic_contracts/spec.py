@@ -4,7 +4,6 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
-from mosaic_contracts.alerts import RuleTexts
 from mosaic_contracts.branches import BranchPoint
 from mosaic_contracts.choices import (
     SECRET_NAME_PATTERN,
@@ -18,6 +17,7 @@ from mosaic_contracts.field_checks import not_a_bool, plain_parameter, without_n
 from mosaic_contracts.ids import RunIdField, WorkerIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.replays import ReplaySource
+from mosaic_contracts.rule_texts import RuleTexts
 from mosaic_contracts.storage import ProfileName
 from mosaic_contracts.sweeps import SweepSpec
 from mosaic_contracts.sync_source import SyncSource

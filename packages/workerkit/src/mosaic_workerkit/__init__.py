@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mosaic_contracts.runs import StoredSpec
     from mosaic_contracts.spec import RunSpec
+    from mosaic_contracts.stored_spec import StoredSpec
     from mosaic_contracts.worker import (
         Algorithm,
         CheckReport,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mosaic_workerkit.worker import BaseWorker, package_versions
 
 _MODULES = {
-    "mosaic_contracts.runs": ("StoredSpec",),
+    "mosaic_contracts.stored_spec": ("StoredSpec",),
     "mosaic_contracts.spec": ("RunSpec",),
     "mosaic_contracts.worker": (
         *("Algorithm", "CheckReport", "Environment", "Finding", "InspectReport", "InspectRequest"),

@@ -20,8 +20,8 @@ from pydantic import ValidationError
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.launch import LAST_WORDS_FILE
 from mosaic_contracts.models import PeerModel
-from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_contracts.worker import (
     CheckReport,
     Finding,

@@ -15,7 +15,7 @@ import msgspec
 
 from mosaic_base.atomic import replace_file
 from mosaic_contracts.launch import KEPT_NOTES_FILE, NOTES_FILE
-from mosaic_contracts.runs import StoredSpec
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_contracts.wire import (
     INTEGER_LIMIT,
     SOURCE_WORKER,

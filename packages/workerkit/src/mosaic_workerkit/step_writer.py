@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mosaic_contracts.runs import StoredSpec
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_contracts.wire import Actor, Kind
 from mosaic_workerkit.errors import ContractViolation, EventTooLarge
 from mosaic_workerkit.event_writer import EventWriter, check_range, encode, monotonic_ns

@@ -19,7 +19,7 @@ from mosaic_base.atomic import atomic_file
 from mosaic_contracts.checkpoint_words import MEAN_EPISODES, MEAN_RETURN, RECENT_EPISODES
 from mosaic_contracts.compat import Self
 from mosaic_contracts.launch import SPEC_FILE, RunFile
-from mosaic_contracts.runs import StoredSpec
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_contracts.wire import (
     THINNED,
     Artifact,

@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_contracts.wire import Config, Lifecycle, Log, Record, encode_record
 from mosaic_contracts.worker import (
     Algorithm,

@@ -13,8 +13,8 @@ from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.ids import WorkerIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.problems import ProblemCode
-from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import ParameterValue, RecordLevel, RunSpec
+from mosaic_contracts.stored_spec import StoredSpec
 from mosaic_contracts.worker import (
     CHECKPOINT_MARK,
     Algorithm,

@@ -14,8 +14,8 @@ from typing import Any
 from mosaic_base.imports import large_imports
 
 with large_imports():
-    from mosaic_contracts.runs import StoredSpec
     from mosaic_contracts.spec import RunSpec
+    from mosaic_contracts.stored_spec import StoredSpec
     from mosaic_contracts.wire import (
         Config,
         Episode,
