@@ -65,7 +65,7 @@ async def test_low_disk_pauses_and_room_resumes(
 ) -> None:
     """Below the reserve nothing is taken and the status says why; with room again all that waited is stored."""
     recorder = RecorderProcess(small_disk, broker, MOSAIC_DISK_RESERVE_BYTES=str(24 * MIB)).start()
-    batches = list(messages(20_000, 100))
+    batches = list(messages(4_000, 20))
     try:
         await wait_status(bus, lambda status: status.accepting)
         await publisher.ship(batches[:100])
@@ -78,10 +78,10 @@ async def test_low_disk_pauses_and_room_resumes(
         await publisher.send(batches[100:])
         await wait_status(bus, lambda status: status.lag == 100)
         with recorder.reader() as reader:
-            assert reader.summary(batches[0].head.run_id).events == 10_000
+            assert reader.summary(batches[0].head.run_id).events == 2_000
             ballast.unlink()
-            await asyncio.to_thread(wait_events, reader, 20_000)
-            check_values(reader, 20_000)
+            await asyncio.to_thread(wait_events, reader, 4_000)
+            check_values(reader, 4_000)
         status = await wait_status(bus, lambda status: status.accepting)
         assert status.reason is None
     finally:
@@ -95,10 +95,10 @@ async def test_failing_writes_roll_back_and_are_tried_again(
     """When the file system refuses a write, nothing of that transaction is kept and nothing is lost."""
     recorder.start()
     await wait_status(bus, lambda status: status.accepting)
-    batches = list(messages(40_000, 100))
-    await publisher.ship(batches[:100])
+    batches = list(messages(20_000, 100))
+    await publisher.ship(batches[:50])
     # a limit on file sizes makes real write errors, in this one process, without any privilege
-    resource.prlimit(recorder.pid, resource.RLIMIT_FSIZE, (600_000, resource.RLIM_INFINITY))
+    resource.prlimit(recorder.pid, resource.RLIMIT_FSIZE, (350_000, resource.RLIM_INFINITY))
     shipping = asyncio.ensure_future(publisher.ship(batches))
     status = await wait_status(bus, lambda status: not status.accepting)
     assert status.reason is not None
@@ -108,7 +108,7 @@ async def test_failing_writes_roll_back_and_are_tried_again(
     )
     await asyncio.wait_for(shipping, 60)
     with recorder.reader() as reader:
-        check_values(reader, 40_000)
+        check_values(reader, 20_000)
     assert recorder.stop() == 0
 
 
@@ -125,7 +125,7 @@ async def test_a_broker_whose_disk_was_full_is_healed(small_disk: Path, tmp_path
         recorder = RecorderProcess(tmp_path / "recorder", broker).start()
         try:
             await wait_status(bus, lambda status: status.accepting)
-            batches = list(messages(40_000, 100))
+            batches = list(messages(20_000, 100))
             await publisher.ship(batches[:100])
             ballast = small_disk / "ballast"
             _fill(ballast)
@@ -135,7 +135,7 @@ async def test_a_broker_whose_disk_was_full_is_healed(small_disk: Path, tmp_path
             ballast.unlink()
             await asyncio.wait_for(shipping, 150)
             with recorder.reader() as reader:
-                check_values(reader, 40_000)
+                check_values(reader, 20_000)
             status = await wait_status(bus, lambda status: status.accepting)
             assert status.healed > 0
         finally:
@@ -157,7 +157,8 @@ async def test_a_broker_on_a_low_disk_does_not_fill_it(small_disk: Path) -> None
         recorder = RecorderProcess(small_disk, broker, MOSAIC_DISK_RESERVE_BYTES=reserve).start()
         try:
             await wait_status(bus, lambda status: status.accepting)
-            batches = list(messages(20_000, 100))
+            # large ones: a thousand small ones take longer to publish
+            batches = list(messages(20_000, 1_000))
             ballast = small_disk / "ballast"
             ballast.write_bytes(bytes(free_bytes(small_disk) - 8 * MIB))
             await wait_status(bus, lambda status: not status.accepting)

@@ -27,12 +27,12 @@ async def test_stream_deleted_while_running(
     """A deleted stream is made again and noted, and what was in it is sent again."""
     recorder.start()
     await wait_status(bus, lambda status: status.accepting)
-    shipping = asyncio.ensure_future(publisher.ship(list(messages(40_000, 100))))
+    shipping = asyncio.ensure_future(publisher.ship(list(messages(25_000, 100))))
     with recorder.reader() as reader:
-        await asyncio.to_thread(wait_events, reader, 5_000)
+        await asyncio.to_thread(wait_events, reader, 4_000)
         await bus.jetstream().delete_stream(subjects.EVENTS_STREAM)
         await asyncio.wait_for(shipping, 60)
-        check_values(reader, 40_000)
+        check_values(reader, 25_000)
     assert (await ask_status(bus)).healed == 1
 
 

@@ -21,7 +21,7 @@ from mosaic_store.testing import RUN_ID, messages
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(180)]
 
 LIVES = 12
-EVENTS_PER_LIFE = 20_000
+EVENTS_PER_LIFE = 8_000
 
 
 async def test_recorder_killed_twelve_times(
@@ -53,19 +53,19 @@ async def test_broker_killed_and_its_store_deleted(
     broker: TestBroker, recorder: RecorderProcess, bus: Bus, publisher: Publisher
 ) -> None:
     """A broker that dies and comes back empty loses nothing, for publishers go back to what is committed."""
-    batches = list(messages(60_000, 100))
+    batches = list(messages(30_000, 100))
     recorder.start()
     await wait_status(bus, lambda status: status.accepting)
     shipping = asyncio.ensure_future(publisher.ship(batches))
     with recorder.reader() as reader:
-        for wanted in (5_000, 20_000):
+        for wanted in (3_000, 12_000):
             await asyncio.to_thread(wait_events, reader, wanted)
             broker.kill()
             broker.wipe_store()
             await asyncio.sleep(0.2)
             broker.start()
         await asyncio.wait_for(shipping, 90)
-        check_values(reader, 60_000)
+        check_values(reader, 30_000)
     assert (await ask_status(bus)).healed >= 1
 
 
@@ -75,15 +75,15 @@ async def test_broker_killed_and_started_again(
     """A broker that comes back with its store is read on, and the recorder says meanwhile what is missing."""
     recorder.start()
     await wait_status(bus, lambda status: status.accepting)
-    batches = list(messages(40_000, 100))
+    batches = list(messages(25_000, 100))
     shipping = asyncio.ensure_future(publisher.ship(batches))
     with recorder.reader() as reader:
-        await asyncio.to_thread(wait_events, reader, 10_000)
+        await asyncio.to_thread(wait_events, reader, 5_000)
         broker.kill()
         async with asyncio.timeout(60):
             while "session.ended" not in recorder.log:  # noqa: ASYNC110 - nobody else says that it noticed
                 await asyncio.sleep(0.02)
         broker.start()
         await asyncio.wait_for(shipping, 90)
-        check_values(reader, 40_000)
+        check_values(reader, 25_000)
     assert (await ask_status(bus)).healed == 0

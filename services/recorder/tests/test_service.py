@@ -135,13 +135,13 @@ async def test_sigterm_finishes_the_transaction(
     """A recorder that is stopped in the middle of a backlog exits 0, and the next goes on where it was."""
     recorder.start()
     await wait_status(bus, lambda status: status.accepting)
-    shipping = asyncio.ensure_future(publisher.ship(list(messages(60_000, 100))))
+    shipping = asyncio.ensure_future(publisher.ship(list(messages(25_000, 100))))
     with recorder.reader() as reader:
-        await asyncio.to_thread(wait_events, reader, 5_000)
+        await asyncio.to_thread(wait_events, reader, 4_000)
         assert recorder.stop() == 0
         recorder.start()
         await asyncio.wait_for(shipping, 60)
-        check_values(reader, 60_000)
+        check_values(reader, 25_000)
 
 
 @pytest.mark.broker
