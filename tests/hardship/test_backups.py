@@ -22,7 +22,7 @@ from mosaic_store import open_reader
 from mosaic_workerkit.outbox import OutboxReader, outbox_dir
 
 pytestmark = pytest.mark.timeout(600)
-RATE = 4_000
+RATE = 2_000
 ONE_CHECKPOINT = """
 automatic: false
 default: one
@@ -35,9 +35,11 @@ profiles:
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[StackUnderTest]:
-    """A stack of its own: others would find its runs in their backups."""
-    with running_stack([]) as under_test:
-        yield under_test
+    """A stack of its own: others would find its runs in their backups. Three runs may run at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MOSAIC_CPU_LIMIT", "3")
+        with running_stack([]) as under_test:
+            yield under_test
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +59,7 @@ def begin(stack: StackUnderTest, save_every: int = 0, **fields: object) -> RunVi
         parameters={"rate": RATE, "seconds": 600, "save_every": save_every},
         **fields,
     )
-    stack.wait_stored(view.run_id, 5_000)
+    stack.wait_stored(view.run_id, 2_000)
     return view
 
 
@@ -105,17 +107,23 @@ def stop(stack: StackUnderTest, run_id: str) -> None:
     stack.wait_final(run_id)
 
 
-def test_a_restored_run_has_ended_and_says_how(stack: StackUnderTest, tmp_path: Path) -> None:
-    """Every event up to the backup is there once, its checkpoint resumes, and the run that was copied goes on.
+def test_what_comes_out_of_a_backup(stack: StackUnderTest, tmp_path: Path) -> None:
+    """Each kind of run, in one stack that is restored: its start and end take more than all that is looked at.
 
-    A run that had ended before is what it was: state, end, summary and files.
+    Every event up to the backup is there once, a checkpoint resumes, and the run that was copied goes on here. A run
+    that had ended before is what it was: state, end, summary and files. One with `restart: on_interrupt` goes on in the
+    restored stack.
     """
     ended = begin(stack).run_id
     stop(stack, ended)
-    run_id, saving = begin(stack).run_id, begin(stack, save_every=2_000).run_id
+    run_id, saving = begin(stack).run_id, begin(stack, save_every=1_000).run_id
+    restarting = begin(stack, save_every=1_000, restart="on_interrupt").run_id
     before = stored_seq(stack, run_id)
     backup = back_up(stack, tmp_path)
+    for copied in (saving, restarting):
+        stop(stack, copied)
     with restored(stack, backup, tmp_path / "home") as other:
+        check_restarted(other, restarting)
         check_equal(stack, other, ended)
         view = other.wait_final(run_id)
         assert view.end is not None
@@ -130,7 +138,17 @@ def test_a_restored_run_has_ended_and_says_how(stack: StackUnderTest, tmp_path: 
         stop(other, resumed.run_id)
     assert stack.run(run_id).state is RunState.RUNNING, "the restored stack ended another one's run"
     stop(stack, run_id)
-    stop(stack, saving)
+
+
+def check_restarted(other: StackUnderTest, run_id: str) -> None:
+    """The next attempt of a run begins with the checkpoint of the backup; it is stopped afterwards."""
+    until(
+        lambda: other.run(run_id).attempt == 2 and other.run(run_id).state is RunState.RUNNING,
+        "the second attempt runs",
+        120,
+    )
+    assert other.run(run_id).resumptions[0].checkpoint is not None
+    stop(other, run_id)
 
 
 def check_equal(stack: StackUnderTest, other: StackUnderTest, run_id: str) -> None:
@@ -149,7 +167,7 @@ def test_what_the_recorder_has_not_stored_arrives(stack: StackUnderTest, tmp_pat
     try:
         stored = stored_seq(stack, run_id)
         outbox = OutboxReader(outbox_dir(stack.run_dir(run_id), 1))
-        until(lambda: outbox.last_seq() > stored + 5_000, "the outbox is ahead of the store", 60)
+        until(lambda: outbox.last_seq() > stored + 2_000, "the outbox is ahead of the store", 60)
         written = outbox.last_seq()
         backup = back_up(stack, tmp_path)
     finally:
@@ -157,21 +175,6 @@ def test_what_the_recorder_has_not_stored_arrives(stack: StackUnderTest, tmp_pat
     with restored(stack, backup, tmp_path / "home") as other:
         view = other.wait_final(run_id)
         assert audit_synthetic(other.home, run_id, view.spec) >= written
-    stop(stack, run_id)
-
-
-def test_a_run_that_goes_on_by_itself_does_so_here(stack: StackUnderTest, tmp_path: Path) -> None:
-    """With `restart: on_interrupt` its next attempt begins with the checkpoint of the backup."""
-    run_id = begin(stack, save_every=2_000, restart="on_interrupt").run_id
-    backup = back_up(stack, tmp_path)
-    with restored(stack, backup, tmp_path / "home") as other:
-        until(
-            lambda: other.run(run_id).attempt == 2 and other.run(run_id).state is RunState.RUNNING,
-            "the second attempt runs",
-            120,
-        )
-        assert other.run(run_id).resumptions[0].checkpoint is not None
-        stop(other, run_id)
     stop(stack, run_id)
 
 

@@ -110,11 +110,11 @@ def check_values(records: dict[int, Record], spec: StoredSpec, ended: bool = Tru
 
 async def test_whole_run(tmp_path: Path, broker: Broker) -> None:
     """A run's every event arrives with its values, heartbeats report the trainer, and the outbox is emptied."""
-    folder = make_run(tmp_path, broker, parameters={"events": 30_000, "rate": 10_000})
+    folder = make_run(tmp_path, broker, parameters={"events": 12_000, "rate": 5_000})
     async with StubRecorder(broker.url, RUN_ID) as recorder:
         runner = await start(folder)
         assert await asyncio.wait_for(runner.wait(), 60) == 0
-        assert check_values(recorder.records, spec_of(folder)) == 30_003
+        assert check_values(recorder.records, spec_of(folder)) == 12_003
         beats = [Heartbeat.model_validate(beat) for beat in recorder.heartbeats]
     got = report(folder)
     assert (got.phase, got.code, got.strays) == ("drained", 0, 0)
