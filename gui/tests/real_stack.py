@@ -64,14 +64,15 @@ class RealStack:
         """Its address and token, as they are now."""
         return local_stack(self.home)
 
-    def ask(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        """One request next to the client, for what it is compared with."""
+    def ask(self, path: str, body: dict[str, Any] | None = None, method: str | None = None) -> Any:
+        """One request next to the client, for what it is compared with; a POST if it has a body."""
         location = self.location
         headers = {"Authorization": f"Bearer {location.token}", "Content-Type": "application/json"}
         request = urllib.request.Request(
             f"{location.url}/api/v1{path}",
             data=None if body is None else json.dumps(body).encode(),
             headers=headers,
+            method=method,
         )
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(request, timeout=60) as answer:
@@ -81,6 +82,12 @@ class RealStack:
         """A run of the synthetic worker."""
         spec = {"worker": "synthetic", "algorithm": "synthetic", "environment": "Synthetic-v0"}
         return str(self.ask("/runs", spec | {"parameters": parameters})["run_id"])
+
+    def delete_runs(self) -> None:
+        """Empty the list. All its runs have ended."""
+        while runs := self.ask("/runs")["runs"]:
+            for run in runs:
+                self.ask(f"/runs/{run['run_id']}?force=true", method="DELETE")
 
     def stored(self, run_id: str) -> int:
         """Events of a run that the store has."""

@@ -7,7 +7,7 @@ import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
-from tests.real_stack import RealStack, absent, click_button, real_stack
+from tests.real_stack import RealStack, absent, click_button
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
@@ -26,13 +26,6 @@ pytestmark = [
     pytest.mark.timeout(300),
     pytest.mark.skipif(bool(absent("worker_play")), reason=absent("worker_play")),
 ]
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealStack]:
-    """A stack of its own."""
-    with real_stack(tmp_path_factory.mktemp("stack"), "worker_play") as made:
-        yield made
 
 
 class Person:

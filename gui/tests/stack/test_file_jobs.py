@@ -10,7 +10,7 @@ from PyQt6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PyQt6.QtGui import QAction, QDragEnterEvent, QDropEvent
 from PyQt6.QtWidgets import QApplication, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
-from tests.real_stack import VENVS, RealStack, absent, connected_window, real_stack
+from tests.real_stack import VENVS, RealStack, absent, connected_window
 
 from mosaic_contracts.file_jobs import COMMAND_LINE_PYTHON
 from mosaic_gui.app.client import DesktopClient
@@ -32,13 +32,6 @@ pytestmark = [
     pytest.mark.timeout(300),
     pytest.mark.skipif(bool(absent()), reason=absent()),
 ]
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealStack]:
-    """A stack with the synthetic worker."""
-    with real_stack(tmp_path_factory.mktemp("stack")) as made:
-        yield made
 
 
 @pytest.fixture

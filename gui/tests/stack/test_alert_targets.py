@@ -11,7 +11,7 @@ import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
-from tests.real_stack import RealStack, absent, connected_window, real_stack, starts_stacks
+from tests.real_stack import RealStack, absent, connected_window, starts_stacks
 
 from mosaic_contracts.alert_words import TARGETS_DIR
 from mosaic_gui.app.client import DesktopClient
@@ -66,34 +66,19 @@ def receiver() -> Iterator[Receiver]:
     made.close()
 
 
-@pytest.fixture(scope="module")
-def one_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealStack]:
-    """One stack for the module."""
-    home = tmp_path_factory.mktemp("targets") / "stack"
-    home.mkdir()
-    with real_stack(home) as made:
-        yield made
-
-
 @pytest.fixture
-def stack(
-    one_stack: RealStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[RealStack]:
-    """A stack without targets, whose window was opened by `./mosaic gui`."""
-    starts_stacks(one_stack, tmp_path / "mosaic", monkeypatch)
-    yield one_stack
-    for path in (one_stack.home / TARGETS_DIR).iterdir():
-        path.unlink()
-
-
-@pytest.fixture
-def client(qtbot: QtBot, stack: RealStack) -> Iterator[DesktopClient]:
-    """The window, connected, on the page of alerts."""
+def client(
+    qtbot: QtBot, stack: RealStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[DesktopClient]:
+    """The window, opened by `./mosaic gui`, connected, on the page of alerts; behind it there are no targets."""
+    starts_stacks(stack, tmp_path / "mosaic", monkeypatch)
     with connected_window(stack.home) as made:
         qtbot.waitUntil(lambda: made.connection.is_live, timeout=WAIT_MS)
         made.window.show_page(ALERTS)
         qtbot.waitUntil(lambda: made.alerts.is_read, timeout=WAIT_MS)
         yield made
+    for path in (stack.home / TARGETS_DIR).iterdir():
+        path.unlink()
 
 
 def press(qtbot: QtBot, popup: TargetsPopup, name: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
-from tests.real_stack import RealStack, absent, connected_window, real_stack, starts_stacks
+from tests.real_stack import RealStack, absent, connected_window, starts_stacks
 
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.views.main_window import CONNECTION, RUNS
@@ -22,20 +22,10 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def one_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealStack]:
-    """One stack for the module: every test leaves it up."""
-    home = tmp_path_factory.mktemp("gone") / "stack"
-    home.mkdir()
-    with real_stack(home) as made:
-        yield made
-
-
-@pytest.fixture
-def stack(one_stack: RealStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RealStack:
-    """A stack that this window can start, as one that was opened by `./mosaic gui`."""
-    starts_stacks(one_stack, tmp_path / "mosaic", monkeypatch)
-    return one_stack
+@pytest.fixture(autouse=True)
+def _program(stack: RealStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each window can start the stack, as one that was opened by `./mosaic gui`."""
+    starts_stacks(stack, tmp_path / "mosaic", monkeypatch)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 How long it stands still under the flood is set by MOSAIC_TEST_SLEEP_S: beyond 20 s the gateway has given it up by then.
 
-    MOSAIC_TEST_SLEEP_S=45 var/venvs/gui/bin/python -m pytest gui/tests/test_hardship.py -k asleep
+    MOSAIC_TEST_SLEEP_S=45 var/venvs/gui/bin/python -m pytest gui/tests/stack/test_hardship.py -k asleep
 """
 
 import os
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 from tests.client_process import ClientProcess, Report
-from tests.real_stack import RealStack, absent, real_stack
+from tests.real_stack import RealStack, absent
 
 from mosaic_contracts.stack import TOKEN_FILE
 from mosaic_gui.state.curves import EPISODE_RETURN
@@ -28,13 +28,6 @@ pytestmark = [
     pytest.mark.timeout(300),
     pytest.mark.skipif(bool(absent("workerkit")), reason=absent("workerkit")),
 ]
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealStack]:
-    """A stack of its own."""
-    with real_stack(tmp_path_factory.mktemp("stack")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

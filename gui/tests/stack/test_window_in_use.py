@@ -12,7 +12,7 @@ from PyQt6.QtCore import QRect, Qt
 from PyQt6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from tests.client_process import ClientProcess, Report
-from tests.real_stack import RealStack, absent, connected_window, real_stack
+from tests.real_stack import RealStack, absent, connected_window
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
@@ -31,13 +31,6 @@ pytestmark = [
     pytest.mark.timeout(300),
     pytest.mark.skipif(bool(absent("workerkit")), reason=absent("workerkit")),
 ]
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealStack]:
-    """A stack of its own."""
-    with real_stack(tmp_path_factory.mktemp("stack")) as made:
-        yield made
 
 
 @pytest.fixture

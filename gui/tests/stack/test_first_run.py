@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PyQt6.QtCore import Qt
 from pytestqt.qtbot import QtBot
-from tests.real_stack import absent, click_button, connected_window, real_stack
+from tests.real_stack import RealStack, absent, click_button, connected_window
 
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
@@ -26,17 +26,11 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A data root with a stack of its own."""
-    with real_stack(tmp_path_factory.mktemp("stack"), "worker_cleanrl") as made:
-        yield made.home
-
-
 @pytest.fixture
-def client(home: Path) -> Iterator[DesktopClient]:
-    """The client as a person starts it on the stack's machine."""
-    with connected_window(home) as made:
+def client(stack: RealStack) -> Iterator[DesktopClient]:
+    """The client as a person starts it on the stack's machine, whose list is empty."""
+    stack.delete_runs()
+    with connected_window(stack.home) as made:
         yield made
 
 
