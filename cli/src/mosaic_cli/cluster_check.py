@@ -96,13 +96,15 @@ def broker_findings() -> list[Finding]:
     node = first_elsewhere(dict.fromkeys(done.stdout.split()))
     if not node:
         return []
-    return [
-        _finding(
-            "warning",
-            f"the broker listens on this machine alone, and nodes such as {node} do not reach it. Start the stack with "
-            "--broker-bind 0.0.0.0.",
-        )
-    ]
+    return [_finding("warning", unreached_broker_text(node))]
+
+
+def unreached_broker_text(node: str) -> str:
+    """That a node of a cluster does not reach the broker, which listens on loopback, and what to do."""
+    return (
+        f"the broker listens on this machine alone, and nodes such as {node} do not reach it. Start the stack with "
+        "--broker-bind 0.0.0.0."
+    )
 
 
 def settings_findings(settings: SlurmSettings) -> list[Finding]:

@@ -10,10 +10,12 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from mosaic_base import broker_tls
 from mosaic_cli.cluster_check import slurm_findings
 from mosaic_cli.errors import HomeUnusable
+from mosaic_cli.ray_check import DEFAULT_ADDRESS, RaySettings, ray_findings
 from mosaic_cli.stack import xmpp_wish as xmpp
 from mosaic_cli.stack.layout import Layout, disk_low_bytes, disk_reserve_bytes
 from mosaic_cli.stack.lock import lock_holder
@@ -57,6 +59,7 @@ def examine(layout: Layout) -> list[Finding]:
         _copies,
         _xmpp,
         _slurm,
+        _ray,
     ]
     checks = [_python, _clock, _named, _answer, _xmpp_elsewhere] if is_elsewhere() else here
     return [finding for check in checks for finding in _findings(check, layout)]
@@ -273,19 +276,56 @@ def _xmpp(layout: Layout) -> list[Finding]:
     return [_ok("xmpp", words) if entries[0].state == "up" else _warning("xmpp", words)]
 
 
+class _Cluster(NamedTuple):
+    """What the stack uses; where none is up, what the next one would use by this shell's variables."""
+
+    placement: str
+    partition: str
+    ray_address: str
+    node_home: str
+    is_broker_open: bool
+
+    @classmethod
+    def of(cls, layout: Layout) -> "_Cluster":
+        running = running_stack(layout.home, layout.lock_file)
+        if running is not None:
+            is_open = running.broker_url.startswith(broker_tls.SCHEME)
+        else:
+            bind = os.environ.get("MOSAIC_BROKER_BIND", "")
+            is_open = bool(bind) and not is_loopback(f"tls://{bind}")
+        if running is not None and running.placement:
+            asked = (running.placement, running.partition, running.ray_address, running.node_home)
+        else:
+            names = ("PLACEMENT", "SLURM_PARTITION", "RAY_ADDRESS", "NODE_HOME")
+            placement, partition, address, home = (
+                os.environ.get(f"MOSAIC_{name}", "") for name in names
+            )
+            asked = (placement, partition, address, home)
+        return cls(*asked, is_open)
+
+
 def _slurm(layout: Layout) -> list[Finding]:
-    running = running_stack(layout.home, layout.lock_file)
-    if running is not None:
-        is_open = running.broker_url.startswith(broker_tls.SCHEME)
-    else:
-        bind = os.environ.get("MOSAIC_BROKER_BIND", "")
-        is_open = bool(bind) and not is_loopback(f"tls://{bind}")
-    placement = os.environ.get("MOSAIC_PLACEMENT", "")
-    partition = os.environ.get("MOSAIC_SLURM_PARTITION", "")
-    if running is not None and running.placement:
-        placement, partition = running.placement, running.partition
-    is_wanted = placement == "slurm"
-    return slurm_findings(is_wanted=is_wanted, partition=partition, is_broker_open=is_open)
+    used = _Cluster.of(layout)
+    return slurm_findings(
+        is_wanted=used.placement == "slurm",
+        partition=used.partition,
+        is_broker_open=used.is_broker_open,
+    )
+
+
+def _ray(layout: Layout) -> list[Finding]:
+    used = _Cluster.of(layout)
+    if used.placement != "ray":
+        return []
+    return ray_findings(
+        RaySettings(
+            address=used.ray_address or DEFAULT_ADDRESS,
+            token=os.environ.get("MOSAIC_RAY_TOKEN", ""),
+            home=str(layout.home),
+            node_home=used.node_home,
+            is_broker_open=used.is_broker_open,
+        )
+    )
 
 
 def _old_ports(layout: Layout) -> list[Finding]:

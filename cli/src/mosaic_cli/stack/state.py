@@ -33,6 +33,10 @@ class KeptStack(light.StackFileFields):
     """Where the stack starts runs; empty: of an older stack."""
     partition: str = ""
     """Partition of its jobs at Slurm; empty: the cluster's own."""
+    ray_address: str = ""
+    """Dashboard of the Ray cluster; empty: the default."""
+    node_home: str = ""
+    """Folder of runs on nodes that share nothing; empty: they share MOSAIC_HOME."""
     # every entry is one of these here
     services: list[KeptService] = msgspec.field(default_factory=list)  # type: ignore[assignment]
 

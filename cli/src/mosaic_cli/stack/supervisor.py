@@ -69,6 +69,8 @@ class Supervisor:
             started_at=time.time(),
             placement=os.environ.get("MOSAIC_PLACEMENT", "") or "process",
             partition=os.environ.get("MOSAIC_SLURM_PARTITION", ""),
+            ray_address=os.environ.get("MOSAIC_RAY_ADDRESS", ""),
+            node_home=os.environ.get("MOSAIC_NODE_HOME", ""),
         )
 
     def stop(self) -> None:
