@@ -11,6 +11,7 @@ LIGHT = (
     "gateway_address",
     "group_words",
     "http_api",
+    "ids",
     "parameter_bounds",
     "problem_codes",
     "run_diff",
@@ -20,6 +21,7 @@ LIGHT = (
     "search_words",
     "stack_files",
     "states",
+    "subjects",
     "terminal",
 )
 

@@ -11,8 +11,8 @@ from mosaic_contracts.services import RunRequest
 from mosaic_servicekit.admission import refused_services
 from mosaic_servicekit.broker import init_broker
 from mosaic_servicekit.bus import Bus
+from mosaic_servicekit.bus_errors import BrokerUnavailable
 from mosaic_servicekit.credentials import creds_path
-from mosaic_servicekit.errors import BrokerUnavailable
 from mosaic_servicekit.testing import TestBroker
 
 pytestmark = pytest.mark.broker

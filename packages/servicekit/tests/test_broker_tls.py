@@ -15,9 +15,9 @@ from mosaic_contracts import verbs
 from mosaic_contracts.services import NoRequest
 from mosaic_servicekit.admission import refused_services
 from mosaic_servicekit.bus import Bus
+from mosaic_servicekit.bus_errors import BrokerUnavailable
 from mosaic_servicekit.certificate import BROKER_USE, Authority, own_certificate
 from mosaic_servicekit.creds_file import CredsFile
-from mosaic_servicekit.errors import BrokerUnavailable
 from mosaic_servicekit.testing import TestBroker, free_port
 from mosaic_servicekit.visit import visit
 

@@ -13,7 +13,7 @@ from mosaic_contracts import subjects
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.services import ListRequest, RunRecords, RunRequest
 from mosaic_servicekit.bus import Bus, Subscription
-from mosaic_servicekit.errors import BrokerUnavailable, ServiceUnavailable
+from mosaic_servicekit.bus_errors import BrokerUnavailable, ServiceUnavailable
 from mosaic_servicekit.testing import TestBroker
 
 pytestmark = pytest.mark.broker

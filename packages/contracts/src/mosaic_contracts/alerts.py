@@ -6,7 +6,7 @@ from pydantic import AfterValidator, AwareDatetime, Field, SecretStr, StringCons
 
 from mosaic_contracts.alert_evaluation import AlertChange, AlertState
 from mosaic_contracts.alert_words import TARGET_PATTERN
-from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.id_fields import RunIdField
 from mosaic_contracts.models import PeerModel, UserModel
 from mosaic_contracts.rule_texts import RuleText
 from mosaic_contracts.run_search import MAX_SEARCH, SearchError, parse_search

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from mosaic_contracts.compat import Self
-from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.id_fields import RunIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.spec import Name, Note, Priority, Tags, not_a_bool, without_nul
 from mosaic_contracts.storage import ProfileName

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from mosaic_contracts.checkpoints import CheckpointRow
 from mosaic_contracts.field_checks import without_nul
-from mosaic_contracts.ids import WorkerIdField
+from mosaic_contracts.id_fields import WorkerIdField
 from mosaic_contracts.models import PeerModel, UserModel
 from mosaic_contracts.spec import Name, ParameterValue, Tags
 

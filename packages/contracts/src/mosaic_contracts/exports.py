@@ -15,7 +15,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field
 
 from mosaic_contracts.compat import StrEnum
-from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.id_fields import RunIdField
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.models import PeerModel, UserModel
 from mosaic_contracts.problem_codes import ProblemCode

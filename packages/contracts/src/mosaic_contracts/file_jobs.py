@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, Field
 from mosaic_contracts.archive_words import MAX_ARCHIVED_RUNS
 from mosaic_contracts.compat import StrEnum
 from mosaic_contracts.exports import StackAddress
-from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.id_fields import RunIdField
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.models import PeerModel, UserModel
 from mosaic_contracts.run_archives import FreedRun, ImportedRun

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from pydantic import Field
 
-from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.id_fields import RunIdField
 from mosaic_contracts.models import PeerModel, UserModel
 from mosaic_contracts.play import Act
 from mosaic_contracts.problems import Problem

@@ -3,9 +3,7 @@ subjects, file names and container names."""
 
 import re
 from datetime import datetime
-from typing import Annotated, NewType
-
-from pydantic import StringConstraints
+from typing import NewType
 
 from mosaic_contracts.choices import RUN_ID_PATTERN, WORKER_ID_PATTERN
 from mosaic_contracts.compat import UTC
@@ -14,15 +12,11 @@ __all__ = [
     "RUN_ID_PATTERN",
     "WORKER_ID_PATTERN",
     "RunId",
-    "RunIdField",
-    "WorkerIdField",
     "parse_run_id",
     "run_id_time",
 ]
 
 RunId = NewType("RunId", str)
-RunIdField = Annotated[str, StringConstraints(pattern=RUN_ID_PATTERN)]
-WorkerIdField = Annotated[str, StringConstraints(pattern=WORKER_ID_PATTERN)]
 
 _ULID_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _RUN_ID = re.compile(RUN_ID_PATTERN)

@@ -17,7 +17,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.id_fields import RunIdField
+from mosaic_contracts.media_words import ALL_EXTRAS as ALL_EXTRAS
 from mosaic_contracts.models import PeerModel, UserModel
 from mosaic_contracts.problems import Problem
 from mosaic_contracts.runs import RunView
@@ -27,9 +28,6 @@ SUBPROTOCOL_MSGPACK = "mosaic.msgpack.v1"
 TOKEN_SUBPROTOCOL_PREFIX = "mosaic.token."
 TICK_S = 0.05
 
-ALL_EXTRAS = "*.*"
-"""Event type that matches every namespaced event (`bdi.intention`, ...) except `media.text`, `media.histogram` and
-`media.image`: a run may have megabytes of these. `GET /runs/{run_id}/media` finds them, and they can be named."""
 DEFAULT_TYPES = (
     "config",
     "episode",

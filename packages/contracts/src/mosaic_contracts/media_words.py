@@ -31,3 +31,6 @@ MAX_RUN_IMAGE_BYTES = 512 * 2**20
 """Maximum size of all images of a run. Further ones are left out, with a note of the run."""
 VALUES_OF_A_NAME = {"text": 500, "histogram": 1_000, "image": 200}
 """Values of one name, by kind, after which every second one is recorded; after as many more every fourth, and so on."""
+ALL_EXTRAS = "*.*"
+"""Event type that matches every namespaced event (`bdi.intention`, ...) except `media.text`, `media.histogram` and
+`media.image`: a run may have megabytes of these. `GET /runs/{run_id}/media` finds them, and they can be named."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from mosaic_contracts.compat import Self, StrEnum
-from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.id_fields import RunIdField
 from mosaic_contracts.models import PeerModel, UserModel
 from mosaic_contracts.problems import Problem
 

@@ -6,7 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from mosaic_contracts.compat import Self, StrEnum
 from mosaic_contracts.field_checks import not_a_bool
-from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.id_fields import RunIdField
 from mosaic_contracts.models import PeerModel, UserModel
 
 REPLAY_RESULT = "replay.result"

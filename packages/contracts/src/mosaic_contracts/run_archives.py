@@ -8,7 +8,7 @@ from mosaic_contracts.archive_words import ARCHIVE_VERSION
 from mosaic_contracts.compat import StrEnum
 from mosaic_contracts.exported import FileName
 from mosaic_contracts.groups import GROUP_ID_PATTERN, GroupSpec
-from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.id_fields import RunIdField
 from mosaic_contracts.models import PeerModel, UserModel
 from mosaic_contracts.store_upkeep import KnownThinning
 

@@ -10,6 +10,12 @@ from pydantic import Field, SecretStr, field_serializer
 
 from mosaic_contracts.groups import GroupView
 from mosaic_contracts.models import PeerModel
+from mosaic_contracts.recorder_messages import NoRequest as NoRequest
+from mosaic_contracts.recorder_messages import Pruned as Pruned
+from mosaic_contracts.recorder_messages import RecorderStatus as RecorderStatus
+from mosaic_contracts.recorder_messages import RunRequest as RunRequest
+from mosaic_contracts.recorder_messages import StoredAnswer as StoredAnswer
+from mosaic_contracts.recorder_messages import StoredRequest as StoredRequest
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.shipper_messages import Committed as Committed
 from mosaic_contracts.shipper_messages import CommittedRequest as CommittedRequest
@@ -18,12 +24,7 @@ from mosaic_contracts.shipper_messages import Heartbeat as Heartbeat
 from mosaic_contracts.shipper_messages import Reply as Reply
 from mosaic_contracts.stack import StackProxies
 from mosaic_contracts.storage_reports import StorageVolume
-from mosaic_contracts.store_upkeep import StoreSpace
 from mosaic_contracts.worker import Finding, WorkerDescription, WorkerManifest
-
-
-class NoRequest(PeerModel):
-    """Payload of a verb that takes no arguments."""
 
 
 class SubmitRequest(PeerModel):
@@ -34,12 +35,6 @@ class SubmitRequest(PeerModel):
     """True: the result is a CheckReport and nothing is started."""
     idempotency_key: str | None = None
     """The same key and spec within a day return the same run. Another spec is `idempotency_conflict`."""
-
-
-class RunRequest(PeerModel):
-    """Names the run that a verb is about."""
-
-    run_id: str
 
 
 class PatchRequest(RunRequest):
@@ -332,43 +327,3 @@ class SchedulerStatus(PeerModel):
     """Volumes that the stack uses, the one of MOSAIC_HOME first."""
     findings: list[str] = Field(default_factory=list)
     """What else is wrong and what to do, e.g. that the file of storage profiles is not valid."""
-
-
-class StoredRequest(PeerModel):
-    """Asks the recorder to answer when a message of the stream is in the store, or after a moment."""
-
-    stream_seq: int
-
-
-class StoredAnswer(PeerModel):
-    """How far the recorder is."""
-
-    cursor: int
-    """Stream sequence of the last message in the store."""
-
-
-class Pruned(PeerModel):
-    """Result of a deletion from the store; the request may be repeated after a time-out."""
-
-    run_id: str
-    freed_bytes: int
-
-
-class RecorderStatus(PeerModel):
-    """State of the recorder."""
-
-    version: str
-    cursor: int
-    """Stream sequence of the last message in the store."""
-    stream_last: int
-    lag: int
-    """Messages in the stream that are not in the store yet."""
-    accepting: bool
-    """Whether the recorder stores messages. False: the disk is low or the store fails; see `reason`."""
-    reason: str | None = None
-    quarantined: int = 0
-    disk_free_bytes: int = 0
-    healed: int = 0
-    """Number of times since the start that a deleted or older stream was noticed and repaired."""
-    store: StoreSpace | None = None
-    """Size of the store; None: there is none yet, or an older recorder."""

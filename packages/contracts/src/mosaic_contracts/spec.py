@@ -14,7 +14,7 @@ from mosaic_contracts.choices import (
 )
 from mosaic_contracts.dashboards import DashboardSource
 from mosaic_contracts.field_checks import not_a_bool, plain_parameter, without_nul
-from mosaic_contracts.ids import RunIdField, WorkerIdField
+from mosaic_contracts.id_fields import RunIdField, WorkerIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.replays import ReplaySource
 from mosaic_contracts.rule_texts import RuleTexts

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import AwareDatetime, Field
 
-from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.id_fields import RunIdField
 from mosaic_contracts.models import PeerModel, UserModel
 from mosaic_contracts.storage import FileKind, StorageProfiles
 from mosaic_contracts.storage_words import VolumeLevel

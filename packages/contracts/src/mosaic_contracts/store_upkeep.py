@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.id_fields import RunIdField
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.wire import INTEGER_LIMIT
 

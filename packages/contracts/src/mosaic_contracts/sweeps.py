@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, StringConstraints, field_validator, 
 
 from mosaic_contracts.compat import Self, StrEnum
 from mosaic_contracts.field_checks import not_a_bool, plain_parameter, without_nul
-from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.id_fields import RunIdField
 from mosaic_contracts.models import PeerModel, UserModel
 
 STUDY_FILE = "study/study.db"

@@ -3,8 +3,7 @@
 A request goes to `mosaic.v1.svc.<service>.<name>` and is answered by a `mosaic_contracts.services.Reply`.
 """
 
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, RootModel
 
@@ -34,6 +33,8 @@ from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.replays import EpisodeEvents, EpisodeRequest
 from mosaic_contracts.run_archives import ArchiveImport, ArchiveOrder, FreedRun, FreeOrder
 from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.service_verb import QUICK_S as QUICK_S
+from mosaic_contracts.service_verb import ServiceVerb as ServiceVerb
 from mosaic_contracts.services import (
     CloneOrder,
     Committed,
@@ -94,8 +95,6 @@ from mosaic_contracts.stored_files import StoredFiles, StoredFilesRequest
 from mosaic_contracts.syncs import SyncPlan
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 
-QUICK_S = 2.0
-"""Time limit in seconds for answers from memory or a database: a user who waits longer needs an error."""
 STORED_S = 10.0
 """Time limit in seconds of a question that the recorder answers after a moment where nothing changes."""
 SLOW_S = 120.0
@@ -119,30 +118,6 @@ ALERT_TEST_S = 60.0
 
 RequestT = TypeVar("RequestT", bound=BaseModel)
 ResultT = TypeVar("ResultT", bound=BaseModel)
-
-
-@dataclass(frozen=True)
-class ServiceVerb(Generic[RequestT, ResultT]):
-    """One kind of request that a service answers.
-
-    Attributes:
-        service: `scheduler` or `recorder`.
-        name: last part of the subject.
-        request: model of the payload.
-        result: model of `Reply.result`.
-        timeout_s: seconds to wait for the reply.
-    """
-
-    service: str
-    name: str
-    request: type[RequestT]
-    result: type[ResultT]
-    timeout_s: float = QUICK_S
-
-    @property
-    def is_slow(self) -> bool:
-        """Whether the limit is too long to find out by it that nobody answers."""
-        return self.timeout_s > QUICK_S
 
 
 def _scheduler(

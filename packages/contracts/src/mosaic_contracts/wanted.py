@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from mosaic_contracts.live import ALL_EXTRAS
-from mosaic_contracts.media_words import MEDIA_FAMILY
+from mosaic_contracts.media_words import ALL_EXTRAS, MEDIA_FAMILY
 from mosaic_contracts.wire import TYPE_OF, Extra, Record, event_type, kind_of
 
 _CLASS_OF = {name: record for record, name in TYPE_OF.items()}

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from mosaic_contracts.compat import StrEnum
 from mosaic_contracts.grid import Grid
-from mosaic_contracts.ids import WorkerIdField
+from mosaic_contracts.id_fields import WorkerIdField
 from mosaic_contracts.models import PeerModel, UserModel
 
 FILE_MARK = "x-file"

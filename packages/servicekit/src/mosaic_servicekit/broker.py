@@ -1,7 +1,6 @@
 """`python -m mosaic_servicekit.broker`: `init` makes keys, credentials, configuration; `check` says who is admitted."""
 
 import argparse
-import asyncio
 import json
 import os
 import sys
@@ -185,7 +184,9 @@ def main() -> None:
     home = arguments.home.absolute()
     said: dict[str, Any]
     if arguments.verb == "check":
-        # here, for it imports a client of the broker, and every start of the stack waits for `init`
+        # here, for they are a client of the broker, and every start of the stack waits for `init`
+        import asyncio
+
         from mosaic_servicekit.admission import refused_services
 
         said = {"refused": asyncio.run(refused_services(home, arguments.url))}

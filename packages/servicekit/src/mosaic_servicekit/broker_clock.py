@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import ProblemError
 from mosaic_servicekit.bus import Bus
+from mosaic_servicekit.bus_errors import ServiceUnavailable
 from mosaic_servicekit.credentials import RENEW_AFTER_S, RUN_LIFETIME_S, USER_INFO
-from mosaic_servicekit.errors import ServiceUnavailable
 from mosaic_servicekit.logging import get_log
 
 INTERVAL_S = 5.0

@@ -21,11 +21,12 @@ from pydantic import BaseModel, ValidationError
 from mosaic_base.broker_tls import distrust_of
 from mosaic_contracts import subjects
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
-from mosaic_contracts.services import Reply
-from mosaic_contracts.verbs import ServiceVerb
+from mosaic_contracts.service_verb import ServiceVerb
+from mosaic_contracts.shipper_messages import Reply
 from mosaic_servicekit import jwt
+from mosaic_servicekit.bus_errors import BrokerUnavailable, ServiceUnavailable
 from mosaic_servicekit.creds_file import CredsFile, CredsFileDamaged
-from mosaic_servicekit.errors import BrokerUnavailable, CertificateUnusable, ServiceUnavailable
+from mosaic_servicekit.errors import CertificateUnusable
 from mosaic_servicekit.lifecycle import cancel_all
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.trust import connect_options

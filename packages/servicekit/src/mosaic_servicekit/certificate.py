@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mosaic_servicekit.errors import CertificateUnusable
-from mosaic_servicekit.logging import get_log
 
 DAYS = 3650
 """A pinned copy is as good on its last day as on its first; who wants rotation gives a certificate."""
@@ -100,6 +99,9 @@ def own_certificate(
     elif key.exists() and certificate.exists() and set(names) <= _names_in(certificate, use):
         return
     _make(certificate, key, extensions, use, authority)
+    # here: structlog takes 10 ms of each start of a stack, and a certificate is made once
+    from mosaic_servicekit.logging import get_log
+
     get_log().warning("certificate.made", path=str(certificate), names=names, todo=use.todo)
 
 

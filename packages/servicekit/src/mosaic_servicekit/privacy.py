@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-from mosaic_servicekit.logging import get_log
-
 PRIVATE_UMASK = 0o077
 _OTHERS = 0o077
 
@@ -44,4 +42,7 @@ def close_to_others(folder: Path) -> None:
         if mode & _OTHERS:
             folder.chmod(mode & 0o7777 & ~_OTHERS)
     except OSError as error:  # of another owner, or on a file system without modes
+        # here: structlog takes 10 ms of each start of a stack, and this is seldom said
+        from mosaic_servicekit.logging import get_log
+
         get_log().warning("folder.open_to_others", folder=str(folder), error=str(error))

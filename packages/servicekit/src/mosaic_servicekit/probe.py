@@ -7,17 +7,20 @@ import argparse
 import asyncio
 import sys
 
-import nats.errors
+from mosaic_base.imports import large_imports
 
-from mosaic_base.broker_tls import distrust_of
-from mosaic_contracts import subjects
-from mosaic_contracts.services import Reply
-from mosaic_servicekit import jwt
-from mosaic_servicekit.bus import distrust_text, refusal_text
-from mosaic_servicekit.creds_file import CredsFile, CredsFileDamaged
-from mosaic_servicekit.errors import CertificateUnusable
-from mosaic_servicekit.settings import ServiceSettings
-from mosaic_servicekit.visit import visit
+with large_imports(on_use=["nats.js"]):  # a container runs this every few seconds
+    import nats.errors
+
+    from mosaic_base.broker_tls import distrust_of
+    from mosaic_contracts import subjects
+    from mosaic_contracts.shipper_messages import Reply
+    from mosaic_servicekit import jwt
+    from mosaic_servicekit.bus import distrust_text, refusal_text
+    from mosaic_servicekit.creds_file import CredsFile, CredsFileDamaged
+    from mosaic_servicekit.errors import CertificateUnusable
+    from mosaic_servicekit.settings import ServiceSettings
+    from mosaic_servicekit.visit import visit
 
 TIMEOUT_S = 4.0
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mosaic_contracts.runs import Curve, MetricName
+from mosaic_contracts.run_data import Curve, MetricName
 from mosaic_store.batch_summary import NO_STEP
 from mosaic_store.errors import MetricNotStored
 from mosaic_store.points import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mosaic_contracts.runs import Curve
+from mosaic_contracts.run_data import Curve
 from mosaic_store.curve import find_series, load, read_steps_groups
 from mosaic_store.passes import read_passes
 from mosaic_store.points import Groups

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from mosaic_contracts.runs import EpisodePage, EpisodeRow
+from mosaic_contracts.run_data import EpisodePage, EpisodeRow
 from mosaic_contracts.wire import (
     SOURCE_WORKER,
     Config,

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from mosaic_contracts.runs import SourceMark
+from mosaic_contracts.shipper_messages import SourceMark
 
 
 def read_marks(db: sqlite3.Connection, run_id: str, from_seq: int = 1) -> list[SourceMark]:

@@ -15,16 +15,16 @@ from mosaic_contracts.cursor import format_cursor, parse_cursor
 from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.media import MediaName, MediaValues
 from mosaic_contracts.replays import EpisodeEvents
-from mosaic_contracts.run_search import MetricFigures
-from mosaic_contracts.runs import (
+from mosaic_contracts.run_data import (
     ArtifactRow,
     Curve,
     EpisodePage,
     EventPage,
     MetricName,
     RunSummary,
-    SourceMark,
 )
+from mosaic_contracts.run_search import MetricFigures
+from mosaic_contracts.shipper_messages import SourceMark
 from mosaic_contracts.store_upkeep import RunSpace, StoreSpace
 from mosaic_contracts.stored import BatchPage
 from mosaic_contracts.stored_files import StoredRunFiles

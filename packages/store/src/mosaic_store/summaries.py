@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mosaic_contracts.runs import ArtifactRow, RunSummary
+from mosaic_contracts.run_data import ArtifactRow, RunSummary
 from mosaic_contracts.wire import SOURCE_SUPERVISOR, SOURCE_WORKER, Lifecycle, kind_of
 from mosaic_store.blocks import read_blocks
 from mosaic_store.marks import read_marks

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from mosaic_contracts.runs import SourceMark
+from mosaic_contracts.shipper_messages import SourceMark
 from mosaic_contracts.store_upkeep import StoreSpace
 from mosaic_store.batch import StoredBatch
 from mosaic_store.database import Migration, lock_store, make_folder, open_for_writing

@@ -10,14 +10,14 @@ from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
 from mosaic_contracts import subjects
-from mosaic_contracts.services import Committed
+from mosaic_contracts.shipper_messages import Committed
 from mosaic_recorder.disk import DiskGuard
 from mosaic_recorder.errors import ConsumerLost, DiskReserveReached, StreamMoved
 from mosaic_recorder.puller import Puller
 from mosaic_recorder.store_thread import Commit, StoreThread
 from mosaic_recorder.stream import BrokerStream, StreamState, read_start
 from mosaic_servicekit.bus import Bus
-from mosaic_servicekit.errors import BrokerUnavailable
+from mosaic_servicekit.bus_errors import BrokerUnavailable
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.waiting import wait_up_to
 from mosaic_store import StoreError, StoreForeign, StoreReplaced, StoreWalRefused

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from mosaic_contracts.runs import SourceMark
+from mosaic_contracts.shipper_messages import SourceMark
 from mosaic_recorder.decode import Arrival, decode
 from mosaic_servicekit.logging import get_log
 from mosaic_store import (

@@ -18,7 +18,7 @@ from mosaic_contracts.services import Committed, RecorderStatus
 from mosaic_contracts.stack import TELEMETRY_DB
 from mosaic_contracts.wire import BATCH_HEADER, ENCODING_HEADER, MSG_ID_HEADER, Batch, to_events
 from mosaic_servicekit.bus import Bus
-from mosaic_servicekit.errors import BrokerUnavailable, ServiceUnavailable
+from mosaic_servicekit.bus_errors import BrokerUnavailable, ServiceUnavailable
 from mosaic_servicekit.testing import TestBroker
 from mosaic_store import Reader, StoreMissing, open_reader
 from mosaic_store.testing import RUN_ID, SPACES, T0_US, Message, record_at

@@ -4,16 +4,15 @@ import asyncio
 
 from mosaic_contracts.alerts import EvaluateRequest, EvaluateResult
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
-from mosaic_contracts.replays import EpisodeEvents, EpisodeRequest
-from mosaic_contracts.services import (
-    Committed,
-    CommittedRequest,
+from mosaic_contracts.recorder_messages import (
     Pruned,
     RecorderStatus,
     RunRequest,
     StoredAnswer,
     StoredRequest,
 )
+from mosaic_contracts.replays import EpisodeEvents, EpisodeRequest
+from mosaic_contracts.shipper_messages import Committed, CommittedRequest
 from mosaic_contracts.store_upkeep import (
     KnownThinningRequest,
     KnownThinningResult,

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 
 from mosaic_contracts.choices import UNKNOWN_ENVIRONMENT
 from mosaic_contracts.fault import fault_place, fault_text
-from mosaic_contracts.ids import WorkerIdField
+from mosaic_contracts.id_fields import WorkerIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import ParameterValue, RecordLevel, RunSpec

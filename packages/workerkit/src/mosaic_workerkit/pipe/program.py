@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from mosaic_base.nearest import nearest_names
 from mosaic_contracts.fault import fault_place, fault_text
-from mosaic_contracts.ids import WorkerIdField
+from mosaic_contracts.id_fields import WorkerIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CHECKPOINT_MARK

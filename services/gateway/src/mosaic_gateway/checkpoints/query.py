@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from mosaic_contracts.ids import RunIdField, WorkerIdField
+from mosaic_contracts.id_fields import RunIdField, WorkerIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.spec import Name
 from mosaic_gateway.runs.query import Order, SortPosition, Value

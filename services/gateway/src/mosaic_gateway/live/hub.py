@@ -24,7 +24,7 @@ from mosaic_gateway.runs.rate import RateTracker
 from mosaic_gateway.runs.service import Runs
 from mosaic_gateway.scheduler import SchedulerClient
 from mosaic_servicekit.bus import Bus
-from mosaic_servicekit.errors import BrokerUnavailable
+from mosaic_servicekit.bus_errors import BrokerUnavailable
 from mosaic_servicekit.lifecycle import log_death
 from mosaic_servicekit.logging import get_log
 

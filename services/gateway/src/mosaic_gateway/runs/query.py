@@ -14,7 +14,8 @@ from typing import Annotated, NamedTuple
 from pydantic import Field, StringConstraints
 
 from mosaic_contracts.group_words import GROUP_ID_PATTERN
-from mosaic_contracts.ids import RUN_ID_PATTERN, RunIdField, WorkerIdField, parse_run_id
+from mosaic_contracts.id_fields import RunIdField, WorkerIdField
+from mosaic_contracts.ids import RUN_ID_PATTERN, parse_run_id
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.run_search import MAX_SEARCH
 from mosaic_contracts.services import ListRequest
