@@ -1,5 +1,7 @@
 """A sweep's decisions, from the news of runs to orders, study and events."""
 
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -303,6 +305,12 @@ def test_two_objectives(tmp_path: Path) -> None:
     assert all(len(record.values or []) == 2 for record in swept.records().values())
     assert swept.recorder.best is None
     swept.close()
+
+
+def test_a_sweep_begins_without_what_its_end_needs() -> None:
+    """The estimate of importances brings scikit-learn, which takes longer to import than all the rest."""
+    code = "import sys, mosaic_worker_sweep.loop\nassert not {'sklearn', 'scipy.stats'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_importance_of_parameters(tmp_path: Path) -> None:
