@@ -13,6 +13,9 @@ from urllib.parse import quote, unquote
 import pytest
 from tests.run_records import make_record
 
+from mosaic_base.file_tree import list_files
+from mosaic_contracts.problems import ProblemError
+from mosaic_gateway.files.artifacts import open_file
 from mosaic_gateway.files.byte_range import RangeRefused, parse_range
 from mosaic_store.testing import RUN_ID
 
@@ -204,6 +207,22 @@ async def test_no_path_leads_out_of_the_run_folder(gateway: Any, peers: Any) -> 
         status, text = await asyncio.to_thread(get_as_written, gateway, path)
         assert status == 404, path
         assert "secret" not in text.replace("secret.txt", "")
+
+
+def test_a_run_folder_that_is_a_link_is_neither_listed_nor_read(tmp_path: Path) -> None:
+    """One rule for both. The folder of all runs may be a link, for example to a larger disk."""
+    (tmp_path / "disk" / RUN_ID).mkdir(parents=True)
+    (tmp_path / "disk" / RUN_ID / "model.pt").write_text("model")
+    (tmp_path / "runs").symlink_to(tmp_path / "disk")
+    folder = tmp_path / "runs" / RUN_ID
+    assert [found.path for found in list_files(folder).files] == ["model.pt"]
+    os.close(open_file(folder, "model.pt").fd)
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to(tmp_path / "moved")
+    with pytest.raises(OSError, match="Not a directory"):
+        list_files(folder)
+    with pytest.raises(ProblemError, match="no such file in this run"):
+        open_file(folder, "model.pt")
 
 
 async def test_a_large_download_holds_up_nobody(gateway: Any, peers: Any) -> None:

@@ -1,4 +1,8 @@
-"""Paths inside a run folder, safe against every way out of it: resolve first, then compare."""
+"""Paths inside a run folder, safe against every way out of it: resolve first, then compare.
+
+A run folder that is itself a link is not followed, as in `mosaic_base.file_tree`: what is not listed is not opened. The
+folder that all runs lie in may be a link.
+"""
 
 from pathlib import Path, PurePosixPath
 
@@ -23,7 +27,7 @@ def resolve_inside(run_dir: Path, relative: str) -> Path:
     if parts[0] in PRIVATE_DIRS:
         raise PathRefused("this part of the run folder is private")
     try:
-        real = run_dir.resolve().joinpath(*parts).resolve(strict=True)
+        real = _root(run_dir).joinpath(*parts).resolve(strict=True)
     except (OSError, RuntimeError, UnicodeEncodeError) as error:
         # Also too long a name, a name that cannot be one here, or links that go in a circle (RuntimeError).
         raise FileNotFoundError(relative) from error
@@ -32,9 +36,14 @@ def resolve_inside(run_dir: Path, relative: str) -> Path:
     return real
 
 
+def _root(run_dir: Path) -> Path:
+    """The run folder without links above it; where it is a link, no real path is below it."""
+    return run_dir.parent.resolve() / run_dir.name
+
+
 def is_inside(run_dir: Path, real: Path) -> bool:
     """Whether `real`, a path without links, is in the part of the run folder that may be read."""
-    root = run_dir.resolve()
+    root = _root(run_dir)
     return (
         real.is_relative_to(root)
         and real != root
