@@ -86,7 +86,7 @@ CLEANRL = {
         (SPEC + "steps: 0\n", "steps: "),
         (SPEC + "seed: 5\n", "line 11"),
         ("a: [1", "line 1"),
-        ("{" * 2000, "nested too deeply"),
+        pytest.param("{" * 2000, "nested too deeply", marks=pytest.mark.nightly),
         ("[" * 50_000, "nested too deeply"),
         ("- 1\n", "no fields of a spec"),
         ("", "no fields of a spec"),

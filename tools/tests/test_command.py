@@ -47,6 +47,7 @@ VERBS = [
 ]
 
 
+@pytest.mark.nightly(by_day=["test", "sync"])
 @pytest.mark.parametrize("verb", VERBS)
 def test_help_of_a_verb_prints_its_usage_and_runs_nothing(tmp_path: Path, verb: str) -> None:
     """`--help` of a verb of a checkout answers at once and makes no environment."""
@@ -56,6 +57,7 @@ def test_help_of_a_verb_prints_its_usage_and_runs_nothing(tmp_path: Path, verb: 
     assert not (tmp_path / "venvs").exists()
 
 
+@pytest.mark.nightly(by_day=["test", "sync"])
 @pytest.mark.parametrize("verb", VERBS)
 def test_an_unknown_option_is_refused_with_the_usage(tmp_path: Path, verb: str) -> None:
     """An option that a verb does not know ends with code 2 and how the verb is called."""

@@ -12,15 +12,23 @@ from reports import Counts, read_counts, read_times
 from suites import MEASURED, outcome_of
 
 TESTS = """
-import subprocess, sys, time
 import pytest
+
+def test_short():
+    pass
+
+@pytest.mark.nightly
+def test_long():
+    pass
+"""
+BUSY = """
+import subprocess, sys
 
 BURN = "import time\\nwhile time.process_time() < 0.5: pass"
 
 def test_short():
     pass
 
-@pytest.mark.nightly
 def test_long():
     subprocess.run([sys.executable, "-c", BURN], check=True)
 """
@@ -92,7 +100,8 @@ def test_a_suite_of_nightly_tests_alone_is_no_failure(folder: Path) -> None:
 
 def test_the_processor_time_of_a_test_includes_its_processes(folder: Path) -> None:
     """With `--cpu-times` the report has the time that a test and its processes used."""
-    code, report, text = run(folder, "--nightly", "--cpu-times")
+    (folder / "test_a.py").write_text(BUSY)
+    code, report, text = run(folder, "--cpu-times")
     assert code == 0, text
     used = {time.name.rpartition("::")[2]: time.cpu_s for time in read_times(report)}
     assert used["test_long"] is not None

@@ -5,6 +5,7 @@ import gettext
 from pathlib import Path
 
 import pytest
+from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
 import words
@@ -17,11 +18,17 @@ def written(folder: Path, code: str) -> Path:
     return folder
 
 
-def test_every_text_of_the_client_is_found() -> None:
+@pytest.fixture(scope="module")
+def texts() -> Catalog:
+    """Every text of the client, read once, for that takes a second. The tests only look at it."""
+    return words.template()
+
+
+def test_every_text_of_the_client_is_found(texts: Catalog) -> None:
     """What the code asks to be translated, read as a syntax tree, is what a translator gets."""
     found = {
         (message.context, text)
-        for message in words.template()
+        for message in texts
         if message.id
         for text in ((message.id,) if isinstance(message.id, str) else message.id[:1])
     }
@@ -94,9 +101,13 @@ def test_what_is_compiled_is_what_the_client_reads(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_no_language_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    texts: Catalog,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nothing is written under it."""
+    monkeypatch.setattr(words, "template", lambda: texts)
     path = tmp_path / "klingon.po"
     assert words.main([str(path)]) == 1
     assert "is no language" in capsys.readouterr().out
