@@ -60,7 +60,7 @@ def test_any_delivery_gives_exactly_the_events_sent(transactions: list[list[Rang
 def test_order_of_arrival_leaves_no_trace(transactions: list[list[Range]]) -> None:
     """Summary, episodes, steps and curves depend on what was sent, not on how it came."""
     sent = {seq for batches in transactions for a, b in batches for seq in range(a, b + 1)}
-    in_order = [[(seq, seq) for seq in sorted(sent)]]
+    in_order = [in_a_row(sent)]
     with (
         tempfile.TemporaryDirectory() as one,
         tempfile.TemporaryDirectory() as two,
@@ -68,6 +68,13 @@ def test_order_of_arrival_leaves_no_trace(transactions: list[list[Range]]) -> No
         store(two, in_order) as ordered,
     ):
         assert everything(arrived) == everything(ordered)
+
+
+def in_a_row(seqs: set[int]) -> list[Range]:
+    """The ranges of numbers that follow each other."""
+    first = sorted(seq for seq in seqs if seq - 1 not in seqs)
+    last = sorted(seq for seq in seqs if seq + 1 not in seqs)
+    return list(zip(first, last, strict=True))
 
 
 def everything(reader: Reader) -> list[str]:

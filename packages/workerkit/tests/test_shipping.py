@@ -132,18 +132,18 @@ async def test_whole_run(tmp_path: Path, broker: Broker) -> None:
 
 async def test_nothing_is_freed_without_a_commit(tmp_path: Path, broker: Broker) -> None:
     """Acknowledged is not committed: with a silent recorder every event stays on disk and the end is not_drained."""
-    parameters = {"events": 20_000, "rate": 0}
+    parameters = {"events": 5_000, "rate": 0}
     folder = make_run(tmp_path, broker, parameters=parameters, drain_s=1.0)
     async with StubRecorder(broker.url, RUN_ID, commits=False) as recorder:
         runner = await start(folder)
         assert await asyncio.wait_for(runner.wait(), 60) == 0
-        await recorder.until(20_003)
+        await recorder.until(5_003)
     assert report(folder).phase == "not_drained"
     reader = OutboxReader(outbox_dir(folder, 1))
     left = 0
     while region := reader.read():
         left += region.n
-    assert left == 20_003
+    assert left == 5_003
     async with StubRecorder(broker.url, RUN_ID) as recorder:
         drain = await start(folder, "shipper", "--drain", "--timeout", "10")
         assert await asyncio.wait_for(drain.wait(), 60) == 0
@@ -156,7 +156,7 @@ async def test_nothing_is_freed_without_a_commit(tmp_path: Path, broker: Broker)
 async def test_kill_at_full_speed(tmp_path: Path, broker: Broker, victim: str) -> None:
     """Kills of shipper or broker, also with its store deleted, lose and double nothing."""
     # it runs until it is stopped: one of so many events could have ended before the last kill
-    folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 60_000}, drain_s=60)
+    folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 20_000}, drain_s=60)
     rng = random.Random(victim)
     async with StubRecorder(broker.url, RUN_ID) as recorder:
         runner = await start(folder)
@@ -308,12 +308,12 @@ with Telemetry.open(folder) as telemetry:
 
 async def test_full_stream_waits(tmp_path: Path, broker: Broker) -> None:
     """A stream at its limit refuses batches: nothing is dropped, the heartbeat says why, a purge lets it go on."""
-    folder = make_run(tmp_path, broker, parameters={"events": 60_000, "rate": 0}, drain_s=30)
+    folder = make_run(tmp_path, broker, parameters={"events": 30_000, "rate": 0}, drain_s=30)
     async with StubRecorder(broker.url, RUN_ID, max_bytes=200_000) as recorder:
         runner = await start(folder)
         await until(lambda: [b for b in recorder.heartbeats if "10077" in b.get("note", "")])
-        assert recorder.next_seq < 60_003
-        while recorder.next_seq <= 60_003:
+        assert recorder.next_seq < 30_003
+        while recorder.next_seq <= 30_003:
             assert recorder.client is not None
             await recorder.client.jetstream().purge_stream(subjects.EVENTS_STREAM)
             await asyncio.sleep(0.1)

@@ -185,7 +185,7 @@ def test_a_training_that_never_ends_is_killed(tmp_path: Path) -> None:
 
 def test_words_for_people(tmp_path: Path) -> None:
     """Without --json each rule is a line, and a failed one says what was seen and what to do."""
-    made = check_by_command(manifest(tmp_path, "accepts_unknown"), *QUICK, "--only", "check")
+    made = check(manifest(tmp_path, "accepts_unknown"), *QUICK, "--only", "check")
     assert "failed  check.unknown_parameter: an unknown parameter is refused" in made.stdout
     assert "To do: Compare spec.parameters" in made.stdout
     assert (

@@ -226,6 +226,7 @@ def test_making_a_worker(tmp_path: Path) -> None:
         make_worker(folder, words, tmp_path)
 
 
+@pytest.mark.nightly
 def test_a_made_worker_keeps_the_contract(tmp_path: Path) -> None:
     """What is made passes worker-check as it is."""
     program = tmp_path / "train.py"
