@@ -25,7 +25,7 @@ class HelperAnswerInvalid(ValueError):
 class _AnswerPart(BaseModel):
     """Types are taken as they are: a number as text is no number. Unknown fields may be newer."""
 
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True, defer_build=True)
 
 
 class ProcessEntry(_AnswerPart):

@@ -5,9 +5,8 @@ import stat
 import threading
 from pathlib import Path
 
+import ruamel.yaml
 from pydantic import ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.storage import StorageProfile, StorageProfiles
@@ -114,13 +113,13 @@ def _read(path: Path) -> StorageProfiles:
     if _open_brackets(text) > _MAX_BRACKETS:
         raise ValueError(f"it has more than {_MAX_BRACKETS} brackets within each other")
     try:
-        fields = YAML(typ="safe", pure=True).load(text)
+        fields = ruamel.yaml.YAML(typ="safe", pure=True).load(text)
         return StorageProfiles.model_validate({} if fields is None else fields)
-    except MarkedYAMLError as error:
+    except ruamel.yaml.error.MarkedYAMLError as error:
         mark = error.problem_mark
         where = "" if mark is None else f"line {mark.line + 1}: "
         raise ValueError(f"{where}{error.problem or 'no valid YAML'}") from error
-    except (YAMLError, RecursionError) as error:
+    except (ruamel.yaml.error.YAMLError, RecursionError) as error:
         raise ValueError(f"it is no valid YAML ({type(error).__name__})") from error
     except ValidationError as error:
         raise ValueError(_faults(error)) from error

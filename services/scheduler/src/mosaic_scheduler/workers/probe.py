@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mosaic_base.atomic import replace_file
 from mosaic_contracts.launch import ENV_RUN_DIR, ENV_RUN_ID
@@ -42,6 +42,8 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 class _Remembered(BaseModel):
+    model_config = ConfigDict(defer_build=True)
+
     stamp: str
     description: WorkerDescription
     needed_consent: bool = False
