@@ -1,6 +1,7 @@
 """What the reconciler decides, case by case."""
 
 import signal
+from dataclasses import replace
 
 import pytest
 from tests.records import NOW, make_record, make_report
@@ -431,6 +432,20 @@ def test_what_the_engine_says_of_a_loss_is_told() -> None:
     assert end.message.endswith(
         "Its container was removed. What was recorded until then is kept. Start the run again."
     )
+
+
+@pytest.mark.parametrize(
+    "engine_end", [None, EngineEnd(EngineEndKind.NODE_FAILED, "Its node failed.")]
+)
+def test_the_end_of_a_run_that_was_cut_off_names_what_is_left(engine_end: EngineEnd | None) -> None:
+    """Its folder is on its node alone, and what had not been sent can be copied from there."""
+    lost = AttemptStatus(AttemptPhase.LOST, node="node7", is_cut_off=True, engine_end=engine_end)
+    _, end = outcome_from_loss(RUNNING, lost)
+    assert f"on its node node7, in runs/{RUNNING.run_id} below" in end.message
+    assert "checkpoints import" in end.message
+    assert ("cut off from the broker" in end.message) is (engine_end is None)
+    _, end = outcome_from_loss(RUNNING, replace(lost, is_cut_off=False))
+    assert "node7" not in end.message
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from tests.records import make_record
 from tests.stack import until
 
 from mosaic_contracts import launch, subjects
+from mosaic_contracts.nodes import BEGUN_FILE, Begun
 from mosaic_contracts.services import ControlRequest
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack_files import STOP_MARK
@@ -237,6 +238,19 @@ def test_a_run_that_ray_lost_is_interrupted_without_heartbeats(
     assert isinstance(ended, EndRun)
     assert ended.state is RunState.INTERRUPTED
     assert status.detail in ended.end.message
+
+
+@pytest.mark.parametrize("shares_folder", [True, False])
+def test_only_a_run_that_began_on_a_node_of_its_own_is_cut_off(
+    tmp_path: Path, shares_folder: bool
+) -> None:
+    """What it had not sent is there; in a shared folder everything is here."""
+    _write_launch(tmp_path, shares_folder=shares_folder)
+    folder = RunFolder(tmp_path, AttemptRef("r", 1))
+    assert not folder.lost().is_cut_off
+    begun = Begun(attempt=1, claim="c" * 32, node="n", begun_at=0.0)
+    (tmp_path / BEGUN_FILE).write_text(begun.model_dump_json())
+    assert folder.lost().is_cut_off is not shares_folder
 
 
 @pytest.mark.parametrize(("marked", "by_ray"), [(False, True), (True, False)])

@@ -25,7 +25,8 @@ _EXITS = {
     EXIT_FULL: "the run's folder below {home} cannot be written: the disk there is full, or has errors",
     75: (
         "nobody granted it the start in time. Its node must reach the broker: start the stack with `--broker-bind "
-        "0.0.0.0` and, where nodes know this machine by another name, `--broker-runs-url tls://HOST:PORT`"
+        "0.0.0.0` and, where nodes know this machine by another name, `--broker-runs-url tls://HOST:PORT`. A job that "
+        "waited for more than 7 days has credentials that have ended: `./mosaic retry` gives it new ones"
     ),
     76: "its attempt was begun before, or has ended",
     EXIT_FOREIGN: (

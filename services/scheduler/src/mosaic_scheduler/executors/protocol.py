@@ -185,6 +185,8 @@ class AttemptStatus:
     """With ENDED and LOST: MOSAIC sent that signal, even if the record names no stop."""
     trace_at: float | None = None
     """With LOST: wall time of the last trace that it left, seconds since the epoch."""
+    is_cut_off: bool = False
+    """With LOST and UNSEEN: its folder is on its node alone, which may have ended the run while nothing reached it."""
 
 
 ABSENT = AttemptStatus(AttemptPhase.ABSENT)

@@ -292,7 +292,8 @@ class RunFolder:
         node: str = "",
     ) -> AttemptStatus:
         """An attempt whose runner was killed before its report; `trace_at`: when, where the engine knows."""
-        info = self.runner_info()
+        info, launched = self.runner_info(), self.read_launch()
+        has_begun_elsewhere = launched is not None and not launched.shares_folder
         return AttemptStatus(
             AttemptPhase.LOST,
             detail=detail,
@@ -302,6 +303,7 @@ class RunFolder:
             trace_at=trace_at or self.last_trace_at(),
             engine_end=engine_end,
             node=node,
+            is_cut_off=has_begun_elsewhere and self.begun() is not None,
         )
 
     def was_stop_marked(self) -> bool:

@@ -201,8 +201,10 @@ def outcome_from_loss(
     """The runner was killed, and with it the worker; nobody saw the exit."""
     if record.stop_requested is not None:
         return outcome_from_stop(record, None)
+    left = _left_on_node(record, status)
     if status.engine_end is not None:
-        return _outcome_from_engine(record, None, status.engine_end)
+        state, end = _outcome_from_engine(record, None, status.engine_end)
+        return state, end.model_copy(update={"message": end.message + left})
     if outside in (StopOrigin.REBOOT, StopOrigin.RESTORED) or (
         status.stop_noted and outside is not StopOrigin.SOMEBODY
     ):
@@ -210,11 +212,28 @@ def outcome_from_loss(
     if status.oom:
         message = f"{_out_of_memory(record, is_limited=True)} All of its processes were ended."
         return RunState.CRASHED, RunEnd(cause=EndCause.OUT_OF_MEMORY, message=message, oom=True)
+    how = "was killed from outside, and the worker with it."
+    if left:
+        how = (
+            "has ended without a word here: it was killed from outside, and the worker with it, or its node was cut "
+            "off from the broker for longer than the run waits."
+        )
     message = (
-        "The process that ran the worker (its runner) was killed from outside, and the worker with it. "
-        f"{status.detail} What was recorded until then is kept. Start the run again."
+        f"The process that ran the worker (its runner) {how} {status.detail} What was recorded until then is kept. "
+        f"Start the run again.{left}"
     ).replace("  ", " ")
     return RunState.CRASHED, _end(EndCause.RUNNER_LOST, message, None)
+
+
+def _left_on_node(record: RunRecord, status: AttemptStatus) -> str:
+    """Where the rest of a run is that could not say its end; empty: nowhere else."""
+    if not status.is_cut_off:
+        return ""
+    node = status.node or record.node
+    return (
+        f" What it had not sent is on its node{f' {node}' if node else ''}, in runs/{record.run_id} below the "
+        "`--node-home` of the stack: copy checkpoints from there (`./mosaic checkpoints import FILE`)."
+    )
 
 
 def outcome_from_failed_launch(record: RunRecord, why: str) -> RunOutcome:
