@@ -1,8 +1,5 @@
 """Atari: the games, and real runs of each script that plays them."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +23,7 @@ from tests.script_cases import SCRIPT_CASES
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.algorithm import SCRIPTS
-from mosaic_worker_cleanrl.environment.atari import GAMES, game_of
-from mosaic_worker_cleanrl.environment.catalog import list_environments
+from mosaic_worker_cleanrl.environment.atari import game_of
 from mosaic_worker_cleanrl.plan import check_run
 from mosaic_workerkit.testing.recorded import of_type
 
@@ -252,20 +248,6 @@ def test_what_is_hardly_meant_is_reported(
     assert report.ok
     assert [(f.level, f.where) for f in report.findings] == [("warning", where)]
     assert says in report.findings[0].message
-
-
-def test_the_games_are_known_without_ale_py() -> None:
-    """Without ale-py the same environments are offered, so that a person learns how to have them."""
-    code = (
-        "import json, sys\n"
-        "sys.modules['ale_py'] = None\n"
-        "from mosaic_worker_cleanrl.environment.catalog import list_environments\n"
-        "print(json.dumps([e.model_dump() for e in list_environments()]))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    by_id = {entry["id"]: entry for entry in json.loads(done.stdout)}
-    assert by_id == {e.id: e.model_dump() for e in list_environments()}
-    assert len([entry for entry in by_id.values() if entry["bundle"] == "atari"]) == len(GAMES)
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_episodes_are_those_of_the_environments(runs: Any) -> None:
 
 def test_the_run_has_its_own_tensorboard_files(runs: Any) -> None:
     """Every scalar event is in the run's own TensorBoard folder too, and the script wrote nowhere else."""
-    finished = runs("dqn", "episodes")
+    finished = runs("dqn", "full")
     scalars = read_scalars(finished.folder / finished.events[0]["data"]["tensorboard"])
     recorded = [m for m in of_type(finished.events, "metric") if m["name"] in scalars]
     assert (
