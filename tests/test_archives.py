@@ -33,20 +33,17 @@ def elsewhere() -> Iterator[StackUnderTest]:
 
 @pytest.fixture(scope="module")
 def trained(stack: StackUnderTest) -> RunView:
-    """A finished training with steps, checkpoints, metrics and a tag."""
+    """A finished training with steps, checkpoints, metrics and a tag.
+
+    One for all tests: who removes its files and steps brings back every one of them, and compares. The archive was made
+    of it while it was whole.
+    """
     view = stack.submit(
         "cleanrl", "ppo", "CartPole-v1", steps=2_048, record="replay", seed=3, tags=["kept"]
     )
     view = stack.wait_final(view.run_id, within_s=240)
     assert view.state is RunState.SUCCEEDED, view.end
     return view
-
-
-@pytest.fixture(scope="module")
-def removed(stack: StackUnderTest) -> RunView:
-    """Another finished training, whose files and steps tests remove; the first one brings them back."""
-    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=2_048, record="replay", seed=4)
-    return stack.wait_final(view.run_id, within_s=240)
 
 
 @pytest.fixture(scope="module")
@@ -136,10 +133,10 @@ def left_of_imports(stack: StackUnderTest) -> list[Path]:
 
 
 def test_an_archived_run_stays_in_the_list_and_comes_back(
-    stack: StackUnderTest, removed: RunView, tmp_path: Path
+    stack: StackUnderTest, trained: RunView, tmp_path: Path
 ) -> None:
     """With --remove its files and steps go; episodes, curves and log stay; the import brings back everything."""
-    view = removed
+    view = trained
     there = events(stack, view.run_id)
     target = tmp_path / "run.mosaic.zip"
     done = stack.cli("archive", view.run_id, "-o", str(target), "--remove", "--json", timeout_s=180)
@@ -177,10 +174,11 @@ def test_an_archived_run_stays_in_the_list_and_comes_back(
 
 @pytest.mark.nightly
 def test_a_thinned_run_shows_the_same_on_another_stack(
-    stack: StackUnderTest, elsewhere: StackUnderTest, removed: RunView, tmp_path: Path
+    stack: StackUnderTest, elsewhere: StackUnderTest, tmp_path: Path
 ) -> None:
     """Steps that were removed on purpose are thinned steps there too, and no gaps; by run and by episode."""
-    view = removed
+    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=2_048, record="replay", seed=4)
+    view = stack.wait_final(view.run_id, within_s=240)
     whole, thinned = tmp_path / "whole.mosaic.zip", tmp_path / "thinned.mosaic.zip"
     for target, more in ((whole, ["--remove"]), (thinned, [])):
         done = stack.cli("archive", view.run_id, "-o", str(target), *more, timeout_s=180)

@@ -23,7 +23,7 @@ def test_a_run_outlives_the_loss_of_the_store(stack: StackUnderTest) -> None:
         "synthetic",
         "Synthetic-v0",
         steps=10**9,
-        parameters={"rate": 20_000, "pad": 256, "seconds": 600},
+        parameters={"rate": 3_000, "pad": 2_048, "seconds": 600},
         outbox_bytes=2**28,
     ).run_id
     outbox = stack.run_dir(run_id) / "outbox" / "1" / "worker"

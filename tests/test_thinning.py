@@ -1,10 +1,9 @@
 """Steps of an ended run are thinned by its storage profile, and everybody says the truth about them afterwards."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
-from stack_under_test import StackUnderTest, running_stack, until
+from stack_under_test import StackUnderTest, until
 
 from mosaic_contracts.runs import RunView
 
@@ -16,20 +15,16 @@ profiles:
   thin:
     steps_every: 10
 """
-EVENTS = 60_000
-
-
-@pytest.fixture(scope="module")
-def stack() -> Iterator[StackUnderTest]:
-    """A stack with a profile that keeps the steps of every 10th episode."""
-    with running_stack([]) as under_test:
-        (under_test.home / "storage_profiles.yaml").write_text(PROFILES)
-        yield under_test
+EVENTS = 20_000
 
 
 @pytest.fixture(scope="module")
 def thinned(stack: StackUnderTest) -> RunView:
-    """A run that was thinned by `gc`, while the recorder was killed."""
+    """A run that was thinned by `gc`, while the recorder was killed.
+
+    On the stack of all tests: only runs that name the profile are thinned by it.
+    """
+    (stack.home / "storage_profiles.yaml").write_text(PROFILES)
     run = stack.submit(
         "synthetic",
         "synthetic",
@@ -47,6 +42,8 @@ def thinned(stack: StackUnderTest) -> RunView:
         summary = stack.run(run.run_id).summary
         return summary is not None and summary.thinned_steps > 0
 
+    is_thinned()
+    stack.wait_ready()
     until(is_thinned, "the steps are thinned", 60)
     return stack.run(run.run_id)
 
