@@ -42,9 +42,13 @@ def home(tmp_path: Path) -> Path:
     return make_home(tmp_path / "home")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared_stack(tmp_path_factory: pytest.TempPathFactory, stack_venvs: Path) -> Iterator[Stack]:
-    """One broker, home and scheduler for the tests of a module, each with runs of its own."""
+    """One broker, home and scheduler for all tests of modules that are marked `shared_stack`.
+
+    Of the session, for a start costs as much as two runs, and tests stay independent: each looks at runs and workers of
+    its own only, and `leave` ends whatever it has left. A test that counts all runs of a stack is marked `own_stack`.
+    """
     home = make_home(tmp_path_factory.mktemp("shared") / "home")
     with TestBroker(home, secure=True) as broker:
         running = Stack(home, stack_venvs, broker)
@@ -56,7 +60,7 @@ def shared_stack(tmp_path_factory: pytest.TempPathFactory, stack_venvs: Path) ->
 async def stack(stack_venvs: Path, request: pytest.FixtureRequest) -> AsyncIterator[Stack]:
     """Broker, a small recorder and a scheduler that run.
 
-    In a module that is marked `shared_stack` they are those of the module, but for a test that is marked `own_stack`.
+    In a module that is marked `shared_stack` they are those of the session, but for a test that is marked `own_stack`.
     """
     is_marked = request.node.get_closest_marker
     if is_marked("shared_stack") and not (is_marked("own_stack") or is_marked("pace")):

@@ -18,6 +18,7 @@ from nats.js.errors import ServerError
 from pydantic import BaseModel, RootModel
 
 from mosaic_contracts import subjects, wire
+from mosaic_contracts.access import SecretEntries
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.replays import EpisodeEvents, EpisodeRequest
 from mosaic_contracts.runs import RunRecord, SourceMark
@@ -311,7 +312,7 @@ class Stack:
         await self.recorder.close()
 
     async def leave(self) -> None:
-        """Leave the stack to the next test: without its runs and workers, with a scheduler that runs."""
+        """Leave the stack to the next test: without its runs, workers and secrets, with a scheduler that runs."""
         for path in (self.home / "workers.d").iterdir():
             if path.name != SYNTHETIC:
                 (shutil.rmtree if path.is_dir() else Path.unlink)(path)
@@ -319,6 +320,9 @@ class Stack:
             if self._process is None:
                 await self.start_scheduler()
             await until(self._is_idle)
+            listed = await self.bus.request("scheduler", "secrets", None, SecretEntries)
+            for secret in listed.secrets:
+                await self.forget_secret(secret.name)
         except BaseException:
             self.end()  # the next test starts another scheduler
             raise

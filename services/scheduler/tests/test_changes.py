@@ -93,7 +93,7 @@ async def test_name_tags_and_note_change_while_a_run_lives(stack: Stack) -> None
     assert (await stack.wait_end(run.run_id)).state is RunState.CANCELLED
     bad = await refusal(stack, "patch", PatchRequest(run_id=run.run_id, patch={"tags": ["a,b"]}))
     assert bad.problem.code == ProblemCode.REQUEST_INVALID
-    unknown = PatchRequest(run_id="01ARZ3NDEKTSV4RRFFQ69G5FAV", patch={})
+    unknown = PatchRequest(run_id="7ZZZZZZZZZZZZZZZZZZZZZZZZZ", patch={})
     assert (await refusal(stack, "patch", unknown)).problem.code == ProblemCode.RUN_UNKNOWN
 
 

@@ -86,10 +86,11 @@ async def _report(stack: Stack, run_id: str) -> DeletionReport:
 
 
 async def _gone(stack: Stack, run_id: str) -> DeletionReport:
-    while True:
-        report = await _report(stack, run_id)
-        if report.state == "gone":
-            return report
+    async def is_gone() -> bool:
+        return (await _report(stack, run_id)).state == "gone"
+
+    await until(is_gone)
+    return await _report(stack, run_id)
 
 
 @pytest.mark.broker

@@ -398,16 +398,15 @@ async def test_orphans_of_unknown_runs_are_ended_at_start(stack: Stack) -> None:
 
 
 async def test_every_queued_run_starts_when_its_cores_are_free(stack: Stack) -> None:
-    """Three runs behind two that fill the cores: positions and reasons are shown, and they start in order."""
-    holders = [await running(stack) for _ in range(2)]
+    """Three runs behind one that fills the cores: positions and reasons are shown, and they start in order."""
+    holder = await running(stack, cpus=2)
     runs = [await stack.submit(steps=20, parameters={"rate": 200.0}) for _ in range(3)]
     waiting = await stack.wait(runs[2].run_id, lambda record: record.position == 3)
     assert waiting.waiting_reason == "behind 2 runs in the queue"
     first = await stack.get(runs[0].run_id)
     assert first.waiting_reason == "needs 1 core; 0 of 2 free"
-    for holder in holders:
-        await stack.stop(holder.run_id)
-        assert (await stack.wait_end(holder.run_id)).state is RunState.CANCELLED
+    await stack.stop(holder.run_id)
+    assert (await stack.wait_end(holder.run_id)).state is RunState.CANCELLED
     ended = [await stack.wait_end(run.run_id) for run in runs]
     assert {record.state for record in ended} == {RunState.SUCCEEDED}
     starts = [record.started_at for record in ended]
