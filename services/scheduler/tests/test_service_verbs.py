@@ -1,7 +1,5 @@
-"""The verbs that the scheduler serves are those of the contracts, and it imports little for them."""
+"""The verbs that the scheduler serves are those of the contracts."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 from mosaic_contracts.services import NoRequest
@@ -15,10 +13,3 @@ async def test_every_verb_of_the_table_is_served_with_its_model(tmp_path: Path) 
     app = SchedulerApp(SchedulerSettings(home=tmp_path))
     served = {name: model or NoRequest for name, (model, _) in app._verbs.items()}
     assert served == {verb.name: verb.request for verb in VERBS if verb.service == "scheduler"}
-
-
-def test_a_scheduler_starts_without_what_few_stacks_need() -> None:
-    """HTTP and container clients are for alerts by webhook, agents that talk, and containers: a tenth of a start."""
-    code = "import sys, mosaic_scheduler.__main__\nprint([n for n in ('requests', 'docker') if n in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n", done.stderr

@@ -11,6 +11,8 @@ import signal
 import time
 from collections.abc import Sequence
 
+import requests
+
 from mosaic_contracts.alerts import AlertTargetFile, DeliveryView
 from mosaic_scheduler.alerts import ledger
 from mosaic_scheduler.alerts.ledger import DueDelivery
@@ -115,8 +117,6 @@ class AlertDeliveries:
 
 def _post(target: AlertTargetFile, body: str) -> None:
     """POST to a webhook. Nothing of an error is quoted: it has the address, which may be a secret."""
-    import requests  # a twelfth of a scheduler's start, for stacks that send alerts
-
     headers = {"Content-Type": "application/json", "User-Agent": "MOSAIC"}
     headers["Mosaic-Delivery"] = json.loads(body)["delivery"]
     if target.authorization:
