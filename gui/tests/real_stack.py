@@ -17,6 +17,7 @@ from PyQt6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from mosaic_contracts.stack import STACK_FILE, StackFile
+from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.net.location import StackLocation, local_stack
 
@@ -82,6 +83,12 @@ class RealStack:
         """A run of the synthetic worker."""
         spec = {"worker": "synthetic", "algorithm": "synthetic", "environment": "Synthetic-v0"}
         return str(self.ask("/runs", spec | {"parameters": parameters})["run_id"])
+
+    def stop_runs(self) -> None:
+        """Ask the runs that have not ended to stop."""
+        for run in self.ask("/runs")["runs"]:
+            if not RunState(run["state"]).is_final:
+                self.ask(f"/runs/{run['run_id']}/stop", {})
 
     def delete_runs(self) -> None:
         """Empty the list. All its runs have ended."""

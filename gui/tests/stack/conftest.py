@@ -18,3 +18,10 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealStack]:
     installed = [worker for worker in WORKERS if not absent(worker)]
     with real_stack(tmp_path_factory.mktemp("stack"), *installed) as made:
         yield made
+
+
+@pytest.fixture(autouse=True)
+def _no_run_left(stack: RealStack) -> Iterator[None]:
+    """No test has to share the processors with a run that a failed one left."""
+    yield
+    stack.stop_runs()

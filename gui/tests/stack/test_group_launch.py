@@ -6,7 +6,7 @@ import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
-from tests.real_stack import RealStack, absent, click_button, connected_window
+from tests.real_stack import RealStack, absent, click_button, connected_window, real_stack
 
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.views.main_window import WATCH
@@ -21,10 +21,16 @@ pytestmark = [
 ]
 
 
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealStack]:
+    """A stack of its own: without another worker the form begins with the synthetic one."""
+    with real_stack(tmp_path_factory.mktemp("stack")) as made:
+        yield made
+
+
 @pytest.fixture
 def client(stack: RealStack) -> Iterator[DesktopClient]:
-    """The window on the stack's machine, whose list is empty."""
-    stack.delete_runs()
+    """The window on the stack's machine."""
     with connected_window(stack.home) as made:
         yield made
 
