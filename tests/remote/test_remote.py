@@ -38,7 +38,7 @@ pytestmark = [
         reason="NOT TESTED: no openssl, with which a gateway makes its certificate",
     ),
 ]
-LARGE = 24 * 2**20
+LARGE = 8 * 2**20
 PROXY_CONFIG = ROOT / "deploy" / "remote" / "haproxy.cfg"
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -245,7 +245,7 @@ def test_an_ssh_tunnel(elsewhere: Elsewhere, programs: Programs) -> None:
         with programs.running("ssh", "-N", "-L", forward, *login, port=port):
             elsewhere.works(f"http://127.0.0.1:{port}")
             run = elsewhere.argv(f"http://127.0.0.1:{port}", "run", "synthetic", "synthetic")
-            run += ["Synthetic-v0", "--steps", "10000", "-p", "rate=1000", "--json"]
+            run += ["Synthetic-v0", "--steps", "6000", "-p", "rate=1000", "--json"]
             follower = subprocess.Popen(
                 run,
                 env=elsewhere.environ,
@@ -253,7 +253,8 @@ def test_an_ssh_tunnel(elsewhere: Elsewhere, programs: Programs) -> None:
                 stderr=subprocess.PIPE,
                 text=True,
             )
-            until(lambda: "running" in elsewhere.stack.cli("ps", "--json").stdout, "it runs", 60)
+            with elsewhere.stack.client() as client:
+                until(lambda: client.runs(state=["running"]).runs, "it runs", 60)
         with programs.running("ssh", "-N", "-L", forward, *login, port=port):
             out, err = follower.communicate(timeout=120)
         assert follower.returncode == 0, err
