@@ -23,7 +23,7 @@ FIXED_EVENTS = 3
 PATIENCE_S = 120.0
 GONE_S = 10.0
 """For a container to be taken away, after its run's end is written."""
-FOLLOWED = 20_000
+FOLLOWED = 6_000
 
 
 class House(Protocol):
@@ -218,7 +218,7 @@ def worker_killed_beside_its_grandchild(house: House) -> None:
 
 def gateway_killed_under_its_clients(house: House) -> None:
     """Clients that follow a run while its gateway dies by kill -9 get every event once, in order, to its end."""
-    run_id = start(house, steps=FOLLOWED, parameters={"rate": 2000})
+    run_id = start(house, steps=FOLLOWED, parameters={"rate": 600})
     followers = [_Follower(house, run_id) for _ in range(3)]
     for follower in followers:
         until(follower.has_begun, "it follows", PATIENCE_S)

@@ -1,4 +1,4 @@
-"""kill -9 of each part, one at a time and in pairs, while a synthetic run writes at full speed."""
+"""kill -9 of each part, one at a time and in pairs, while a synthetic run writes."""
 
 import random
 import time
@@ -16,7 +16,7 @@ from mosaic_contracts.states import EndCause, RunState
 
 pytestmark = pytest.mark.kill
 
-RATE = 3_000
+RATE = 1_500
 SECONDS = 5.0
 PARTS_OF_RUN = ("worker", "shipper", "runner")
 SERVICES = ("recorder", "gateway", "scheduler", "broker")
@@ -32,7 +32,7 @@ def start(stack: StackUnderTest, rate: float = RATE, seconds: float = SECONDS) -
         steps=100_000_000,
         parameters={"rate": rate, "seconds": seconds},
     )
-    stack.wait_stored(view.run_id, 2_500)
+    stack.wait_stored(view.run_id, 1_200)
     return view
 
 
