@@ -68,13 +68,25 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
+def ports_for(home: Path) -> list[int]:
+    """Ports of the server that used the folder last, where nobody has them by now; else free ones."""
+    try:
+        facts = json.loads((home / "server.json").read_text())
+        ports = [int(facts["port"]), int(facts["api_url"].rpartition(":")[2].partition("/")[0])]
+        for port in ports:
+            socket.create_server((HOST, port)).close()
+    except (FileNotFoundError, OSError, KeyError, ValueError):
+        return free_ports(2)
+    return ports
+
+
 def start(home: Path, uid: int | None = None) -> "subprocess.Popen[bytes]":
     """Start the server, with `uid` as somebody else, and wait until it offers a login.
 
     Raises:
         ServerFailed: it does not.
     """
-    ports = free_ports(2)
+    ports = ports_for(home)
     environ = {
         **os.environ,
         "XMPP_HOME": str(home),

@@ -12,10 +12,10 @@ from tests.xmpp_server import LocalXmppServer
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[LocalXmppServer]:
-    """A real ejabberd for the whole session."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalXmppServer]:
+    """A real ejabberd for the whole session. A test that stops it starts it again, with the same accounts and ports."""
     running = LocalXmppServer()
-    if not running.start():
+    if not running.start(tmp_path_factory.mktemp("server")):
         pytest.skip("no ejabberd here: apt-get install --no-install-recommends ejabberd openssl")
     yield running
     running.stop()

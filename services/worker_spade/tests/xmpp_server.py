@@ -22,7 +22,7 @@ class LocalXmppServer:
         self.facts: dict[str, Any] = {}
 
     def start(self, home: Path | None = None) -> bool:
-        """Start it; False when this machine has no ejabberd."""
+        """Start it, again with the same ports where `home` has been its folder; False: there is no ejabberd here."""
         argv = [sys.executable, str(SERVE), *(["--home", str(home)] if home else [])]
         process = subprocess.Popen(
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -41,6 +41,11 @@ class LocalXmppServer:
         reported = json.loads(line)
         self.home, self.facts = Path(reported["home"]), reported["server"]
         return True
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and not stopped since."""
+        return self._process is not None
 
     def stop(self) -> None:
         """End it."""
