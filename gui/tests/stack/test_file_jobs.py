@@ -49,12 +49,17 @@ def client(
         qtbot.waitUntil(lambda: not made.file_job_controller._tool.is_running, timeout=WAIT_MS)
 
 
+@pytest.fixture(scope="module")
+def kept_run(stack: RealStack) -> str:
+    """A run that every test leaves as it is."""
+    return stack.submit(rate=0, events=300)
+
+
 @pytest.fixture
-def run_id(stack: RealStack, client: DesktopClient, qtbot: QtBot) -> str:
-    """An ended run of which the client knows."""
-    made = stack.submit(rate=0, events=2_000)
-    qtbot.waitUntil(lambda: _is_whole(client, made), timeout=WAIT_MS)
-    return made
+def run_id(kept_run: str, client: DesktopClient, qtbot: QtBot) -> str:
+    """The kept run, which has ended, and of which the client knows."""
+    qtbot.waitUntil(lambda: _is_whole(client, kept_run), timeout=WAIT_MS)
+    return kept_run
 
 
 def _is_whole(client: DesktopClient, run_id: str) -> bool:
@@ -112,9 +117,11 @@ def _drop(client: DesktopClient, *paths: Path) -> None:
 
 
 def test_a_run_is_archived_from_its_menu_and_comes_back_by_a_drop(
-    client: DesktopClient, qtbot: QtBot, run_id: str, stack: RealStack, tmp_path: Path
+    client: DesktopClient, qtbot: QtBot, stack: RealStack, tmp_path: Path
 ) -> None:
     """The file is an archive; the result offers its folder; the same file dropped later brings the run back."""
+    run_id = stack.submit(rate=0, events=300)
+    qtbot.waitUntil(lambda: _is_whole(client, run_id), timeout=WAIT_MS)
     opened = _opened(client)
     client.window.runs.select_run(run_id)
     client.window.runs.commands.archive_action.trigger()

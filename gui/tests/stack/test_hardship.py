@@ -103,7 +103,7 @@ def test_a_run_that_is_opened_in_its_middle(stack: RealStack, client: ClientProc
 
 def test_services_that_are_killed_under_it(stack: RealStack, client: ClientProcess) -> None:
     """Without a gateway it is stale and comes back, without a broker it says what is wrong, and nothing is lost."""
-    run_id = watched(stack, client, rate=500, events=10**6, metrics=0.5)
+    run_id = watched(stack, client, rate=200, events=10**6, metrics=0.5)
     began = len(client.reported)
     with stack.away("gateway"):
         client.wait_link("stale", began)
@@ -111,13 +111,13 @@ def test_services_that_are_killed_under_it(stack: RealStack, client: ClientProce
     client.wait_link("live", known)
     points = client.wait_points(run_id, 0, known)
     os.kill(stack.service("recorder"), signal.SIGKILL)
-    points = client.wait_points(run_id, points + 500)
+    points = client.wait_points(run_id, points + 200)
     known = len(client.reported)
     with stack.away("broker"):
         wait_pill(client, "Live in part", "broker", known)
         known = len(client.reported)
     wait_pill(client, "Live", "", known)
-    client.wait_points(run_id, points + 500)
+    client.wait_points(run_id, points + 200)
     stop(stack, client, run_id)
     assert_equal_to_the_store(stack, client, run_id)
     assert client.links(began) == ["stale", "live"]
@@ -125,7 +125,7 @@ def test_services_that_are_killed_under_it(stack: RealStack, client: ClientProce
 
 def test_a_gateway_that_dies_while_it_sleeps(stack: RealStack, client: ClientProcess) -> None:
     """What it finds when it wakes up is a dead line: it is stale, then live, and has each value once."""
-    run_id = watched(stack, client, rate=500, events=10**6, metrics=0.5)
+    run_id = watched(stack, client, rate=200, events=10**6, metrics=0.5)
     known = len(client.reported)
     with client.asleep(), stack.away("gateway"):
         pass
