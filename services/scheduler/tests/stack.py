@@ -1,6 +1,7 @@
 """A scheduler as a real process, somebody who asks it, and the smallest recorder there can be."""
 
 import asyncio
+import functools
 import json
 import os
 import shutil
@@ -16,7 +17,9 @@ from nats.aio.msg import Msg
 from nats.js.api import DiscardPolicy, StreamConfig
 from nats.js.errors import ServerError
 from pydantic import BaseModel, RootModel
+from tests.scheduler_template import ForkedScheduler, SchedulerTemplate
 
+from mosaic_base import procfs
 from mosaic_contracts import subjects, wire
 from mosaic_contracts.access import SecretEntries
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
@@ -270,6 +273,12 @@ class SmallRecorder:
         return Pruned(run_id=request.run_id, freed_bytes=100)
 
 
+@functools.cache
+def scheduler_template() -> SchedulerTemplate:
+    """One for all tests, from the first start on. It ends with the process of the tests."""
+    return SchedulerTemplate()
+
+
 class Stack:
     """Everything that a run needs, as on a real stack. It may be opened and closed several times."""
 
@@ -282,7 +291,7 @@ class Stack:
         self.environment = {"MOSAIC_VENVS": str(venvs), "MOSAIC_CPU_LIMIT": "2"}
         self.pace: dict[str, object] = {}
         """Waits of the scheduler that are shorter here, by the names of their constants."""
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | ForkedScheduler | None = None
         self._records: dict[str, RunRecord] = {}
 
     async def open(self) -> None:
@@ -356,21 +365,22 @@ class Stack:
         self._process = await asyncio.to_thread(self._start_process)
         await until(self.answers)
 
-    def _start_process(self) -> subprocess.Popen[bytes]:
-        program = [scheduler_process.__file__] if self.pace else ["-m", "mosaic_scheduler"]
-        with (self.home / "scheduler.log").open("ab") as log:
+    def _start_process(self) -> subprocess.Popen[bytes] | ForkedScheduler:
+        environment = {
+            **os.environ,
+            "MOSAIC_HOME": str(self.home),
+            "MOSAIC_ROOT": str(self.home),
+            "MOSAIC_BROKER_URL": self.broker.url,
+            "MOSAIC_CREDS": str(self.broker.creds("scheduler")),
+            **self.environment,
+            scheduler_process.VARIABLE: json.dumps(self.pace),
+        }
+        log = self.home / "scheduler.log"
+        if "PYTHONPATH" not in self.environment:  # which is read at the start of an interpreter
+            return scheduler_template().start(environment, log)
+        with log.open("ab") as output:
             return subprocess.Popen(
-                [sys.executable, *program],
-                env={
-                    **os.environ,
-                    "MOSAIC_HOME": str(self.home),
-                    "MOSAIC_ROOT": str(self.home),
-                    "MOSAIC_BROKER_URL": self.broker.url,
-                    "MOSAIC_CREDS": str(self.broker.creds("scheduler")),
-                    **self.environment,
-                    scheduler_process.VARIABLE: json.dumps(self.pace),
-                },
-                stderr=log,
+                [sys.executable, scheduler_process.__file__], env=environment, stderr=output
             )
 
     async def kill_scheduler(self, number: signal.Signals = signal.SIGKILL) -> int | None:
@@ -384,12 +394,14 @@ class Stack:
 
     async def wait_stopped(self) -> None:
         """Wait until the scheduler has stopped itself, as `STOP_AFTER` of its pace names it."""
-        assert self._process is not None
-        states = os.WSTOPPED | os.WEXITED | os.WNOWAIT
-        async with asyncio.timeout(DEADLINE_S):
-            state = await asyncio.to_thread(os.waitid, os.P_PID, self._process.pid, states)
-        assert state is not None
-        assert state.si_code == os.CLD_STOPPED
+        process = self._process
+        assert process is not None
+
+        async def has_stopped() -> bool:
+            assert process.poll() is None
+            return procfs.stat_fields(process.pid)[0] == "T"
+
+        await until(has_stopped)
 
     async def submit(self, **spec: Any) -> RunRecord:
         """Submit a run of the synthetic worker."""
