@@ -629,7 +629,7 @@ def test_the_shipper_imports_only_what_it_says_and_hears() -> None:
             "-I",
             "-c",
             "import mosaic_workerkit.shipper.__main__, sys\n"
-            "names = [f'mosaic_contracts.{name}' for name in ('runs', 'services', 'spec', 'worker')]\n"
+            "names = [f'mosaic_contracts.{name}' for name in ('run_search', 'runs', 'services', 'spec', 'worker')]\n"
             "print([name for name in (*names, 'nats.js.api') if name in sys.modules])",
         ],
         capture_output=True,

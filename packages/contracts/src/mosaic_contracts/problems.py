@@ -1,10 +1,12 @@
 """Errors that cross a wire: RFC 9457 problem details with stable codes."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problem_codes import ProblemCode
-from mosaic_contracts.run_search import SearchError
+
+if TYPE_CHECKING:
+    from mosaic_contracts.run_search import SearchError  # no part of what a shipper reads
 
 __all__ = ["Problem", "ProblemCode", "ProblemError", "search_problem"]
 
@@ -40,7 +42,7 @@ class ProblemError(Exception):
         self.problem = problem
 
 
-def search_problem(error: SearchError) -> ProblemError:
+def search_problem(error: "SearchError") -> ProblemError:
     """Return the problem of a search of the run list that cannot be understood.
 
     Args:
