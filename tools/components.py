@@ -28,6 +28,18 @@ class CheckedComponent:
         self.folder = Path(component.folder)
         self.python = Path(component.python)
         """Its interpreter; `./mosaic sync` made it."""
+        self.packages = component.packages()
+        """Folders of our own packages that its environment holds."""
+        self._locks = [name for name in component.locks() if not name.startswith("bundle-")]
+
+    @property
+    def has_numpy(self) -> bool:
+        """Whether its environment holds NumPy."""
+        return any(
+            line.startswith("numpy==")
+            for name in self._locks
+            for line in (self.folder / name).read_text().splitlines()
+        )
 
     @property
     def sources(self) -> list[str]:
