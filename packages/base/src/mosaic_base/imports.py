@@ -7,7 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+else:
+    Loader = object  # importlib.abc imports as much as all else here together
 
 
 @contextmanager
@@ -49,7 +54,7 @@ class _FinderOnUse:
         return spec
 
 
-class _LoaderOnUse:
+class _LoaderOnUse(Loader):
     """Leaves a module empty until it is used.
 
     `importlib.util.LazyLoader` shows a half-loaded module to other threads before Python 3.12.
