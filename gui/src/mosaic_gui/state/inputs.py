@@ -39,12 +39,21 @@ class Inputs:
     def changed(self) -> dict[str, Value]:
         """Values that differ from their default, of a list its first; those that cannot be read are left out."""
         known = self.fields
-        values = {name: read[0] for name, read in self._read().items()}
         return {
-            name: value
-            for name, value in values.items()
-            if value != known[name].default or name in self.lists()
+            name: values[0]
+            for name, values in self._read().items()
+            if _is_other(known[name], values)
         }
+
+    def is_changed(self, form_field: FormField) -> bool:
+        """Whether one of the fields has another value than its default, or several."""
+        text = self.texts.get(form_field.name)
+        if text is None:
+            return False
+        try:
+            return _is_other(form_field, read_values(form_field, text))
+        except ValueError:
+            return False
 
     def lists(self) -> dict[str, list[Value]]:
         """The values of each field that has several."""
@@ -61,3 +70,7 @@ class Inputs:
             except ValueError:
                 continue
         return found
+
+
+def _is_other(form_field: FormField, values: list[Value]) -> bool:
+    return len(values) > 1 or values[0] != form_field.default

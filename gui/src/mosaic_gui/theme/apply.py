@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.resources import files
 from string import Template
 
@@ -76,6 +77,11 @@ def tokens_for(choice: str) -> Tokens:
 
 def ui_font(size_px: int = SIZE_PX, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
     """The client's font. Digits have one width, so that numbers do not dance."""
+    return QFont(_made_font(size_px, weight))
+
+
+@cache
+def _made_font(size_px: int, weight: QFont.Weight) -> QFont:
     font = QFont(FAMILY)
     font.setPixelSize(size_px)
     font.setWeight(weight)

@@ -248,8 +248,7 @@ class DraftModel(QObject):
 
     def is_changed(self, part: str, form_field: FormField) -> bool:
         """Whether a field differs from its default."""
-        is_other = form_field.name in self._inputs(part).changed()
-        return is_other and self.is_used(part, form_field)
+        return self._inputs(part).is_changed(form_field) and self.is_used(part, form_field)
 
     def _touch(self) -> None:
         """Record an edit and schedule a preflight."""

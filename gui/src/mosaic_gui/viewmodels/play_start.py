@@ -143,7 +143,7 @@ class PlayStartModel(CheckpointChoice):
 
     def is_changed(self, part: str, form_field: FormField) -> bool:
         """Whether a field differs from its default."""
-        return self.form is not None and form_field.name in self.form.inputs(part).changed()
+        return self.form is not None and self.form.inputs(part).is_changed(form_field)
 
     def set_text(self, part: str, name: str, text: str) -> None:
         """Set the text of a field."""

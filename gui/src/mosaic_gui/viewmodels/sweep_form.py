@@ -151,7 +151,7 @@ class SweepFormModel(QObject):
 
     def is_changed(self, form_field: FormField) -> bool:
         """Whether a setting differs from its default."""
-        return self.draft is not None and form_field.name in self.draft.settings.changed()
+        return self.draft is not None and self.draft.settings.is_changed(form_field)
 
     def is_used(self, name: str) -> bool:
         """Whether a setting has a meaning with what is chosen in others."""

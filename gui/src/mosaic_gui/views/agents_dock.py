@@ -38,9 +38,11 @@ class AgentsDock(QFrame):
     agent_wanted = pyqtSignal(tuple)
     """Worker and algorithm."""
 
-    def __init__(self, model: AgentsModel, pages: Sequence[str]) -> None:
+    def __init__(
+        self, model: AgentsModel, pages: Sequence[str], parent: QWidget | None = None
+    ) -> None:
         """`pages`: those that have a button. The name of one is also that of its icon and its command."""
-        super().__init__()
+        super().__init__(parent)
         self.setProperty("kind", "rail")
         self.setObjectName("agents")
         self._model = model
@@ -66,8 +68,9 @@ class AgentsDock(QFrame):
         self._layout.addSpacing(8)
         for name in pages:
             self._add_page(name, title_of(name))
-        self._body = self._make_body()
+        self._body = QWidget()
         self._layout.addWidget(self._body, 1)
+        self._fill_body()
         self._gap = QWidget()
         self._layout.addWidget(self._gap, 1)
         self._layout.addLayout(self.tools)
@@ -202,7 +205,7 @@ class AgentsDock(QFrame):
         self._words[made] = text
         return made
 
-    def _make_body(self) -> QWidget:
+    def _fill_body(self) -> None:
         self.mode = Segments(
             {
                 Mode.HUMAN.value: tr("Human"),
@@ -219,16 +222,14 @@ class AgentsDock(QFrame):
         self.human.play_wanted.connect(lambda: self.page_wanted.emit(PLAY))
         self._agents = self._make_agents()
         self._parts = QStackedWidget()
-        for part in (self.cards, self.human, self._agents):
-            self._parts.addWidget(part)
-        body = QWidget()
-        layout = QVBoxLayout(body)
+        layout = QVBoxLayout(self._body)
         layout.setContentsMargins(0, 10, 0, 8)
         layout.setSpacing(8)
         layout.addWidget(frame("rule"))
         layout.addWidget(self.mode)
         layout.addWidget(self._parts, 1)
-        return body
+        for part in (self.cards, self.human, self._agents):
+            self._parts.addWidget(part)
 
     def _on_mode(self, key: str) -> None:
         """Choose a mode; what a person plays is chosen on the page `Play`."""

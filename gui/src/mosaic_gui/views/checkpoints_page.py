@@ -69,11 +69,11 @@ class CheckpointsPage(VisibilityFrame):
         self.importing = button(tr("Import"), "quiet", "checkpoints.import")
         self._strip = self._make_strip()
         self._stack = QStackedWidget()
+        self._arrange()
         self._filled = list_and_panel(self.cards, self.side)
         self._empty, self._other = self._make_empty(), self._make_other()
         for part in (self._filled, self._empty, self._other):
             self._stack.addWidget(part)
-        self._arrange()
         self._connect()
         self.refresh()
 

@@ -147,8 +147,17 @@ class ComparePage(VisibilityFrame):
             named_shortcut(self, keys, text, self._begin)
 
     def _arrange(self) -> None:
-        side = frame("panel")
+        side, right = frame("panel"), frame("panel")
         side.setFixedWidth(LEFT_WIDTH)
+        columns = QHBoxLayout()
+        columns.setSpacing(12)
+        columns.addWidget(side)
+        columns.addWidget(right, 1)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(20, 16, 20, 16)
+        page.setSpacing(12)
+        page.addWidget(label(tr("Compare"), "title"))
+        page.addLayout(columns, 1)
         column = QVBoxLayout(side)
         column.setContentsMargins(14, 12, 14, 14)
         column.setSpacing(10)
@@ -189,19 +198,9 @@ class ComparePage(VisibilityFrame):
         foot.addWidget(self.cancel)
         foot.addWidget(self.start)
         column.addLayout(foot)
-        right = frame("panel")
         inner = QVBoxLayout(right)
         inner.setContentsMargins(16, 12, 8, 12)
         inner.addWidget(self.result)
-        columns = QHBoxLayout()
-        columns.setSpacing(12)
-        columns.addWidget(side)
-        columns.addWidget(right, 1)
-        page = QVBoxLayout(self)
-        page.setContentsMargins(20, 16, 20, 16)
-        page.setSpacing(12)
-        page.addWidget(label(tr("Compare"), "title"))
-        page.addLayout(columns, 1)
 
 
 def _fields(widget: QWidget, fields: tuple[tuple[str, QWidget], ...]) -> None:

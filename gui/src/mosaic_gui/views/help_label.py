@@ -1,5 +1,7 @@
 """Help next to a field: two lines at rest, all of it while the field is used, and always in the tool tip."""
 
+from functools import lru_cache
+
 from PyQt6.QtCore import QPointF, QSize, Qt
 from PyQt6.QtGui import QColor, QFontMetrics, QPainter, QTextLayout, QTextOption
 from PyQt6.QtWidgets import QSizePolicy, QWidget
@@ -66,13 +68,15 @@ class HelpLabel(QWidget):
         for n, line in enumerate(lines):
             painter.drawText(QPointF(0, top + n * metrics.lineSpacing()), line)
 
-    def _shown_lines(self, width: int) -> list[str]:
+    def _shown_lines(self, width: int) -> tuple[str, ...]:
         most = _MANY if self._is_open or self._is_fault else REST_LINES
-        return _lines(self._text, QFontMetrics(ui_font(_FONT_PX)), width, most)
+        return _lines(self._text, width, most)
 
 
-def _lines(text: str, metrics: QFontMetrics, width: int, most: int) -> list[str]:
-    layout = QTextLayout(text, ui_font(_FONT_PX))
+@lru_cache(maxsize=1_000)  # a layout asks for the same height many times
+def _lines(text: str, width: int, most: int) -> tuple[str, ...]:
+    font = ui_font(_FONT_PX)
+    layout, metrics = QTextLayout(text, font), QFontMetrics(font)
     option = QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
     layout.setTextOption(option)
@@ -87,4 +91,4 @@ def _lines(text: str, metrics: QFontMetrics, width: int, most: int) -> list[str]
         else:
             lines.append(text[begin : begin + line.textLength()].rstrip())
     layout.endLayout()
-    return lines
+    return tuple(lines)

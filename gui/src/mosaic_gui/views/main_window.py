@@ -168,12 +168,12 @@ class MainWindow(QMainWindow):
         self._connection, self._agents = connection, agents
         self._wants_connection = False
         """The user opened the page of the connection while there is data."""
-        self._stack = QStackedWidget()
-        for page in (start, runs):
-            self._stack.addWidget(page)
         self._make_actions()
         self.agents_dock = self._make_agents_dock()
-        self.setCentralWidget(self._middle())
+        self._stack = self._middle()
+        for page in (start, runs):
+            self._stack.addWidget(page)
+        self._column.addWidget(self.notices)
         self._page = self._before = RUNS
         """The page that is shown, or would be with a stack; and the one before it, to which Escape leads."""
         self.agents_dock.mark_page(RUNS)
@@ -451,18 +451,20 @@ class MainWindow(QMainWindow):
         if made is not None:
             self.files_menu_wanted.emit(made.mapToGlobal(QPoint(made.width() + 6, 0)))
 
-    def _middle(self) -> QWidget:
-        made = QWidget()
-        column = self._column = QVBoxLayout(made)
+    def _middle(self) -> QStackedWidget:
+        """Make the place of the pages, empty: a page is styled once less if its place has a window already."""
+        middle, stack = QWidget(self), QStackedWidget()
+        self.setCentralWidget(middle)
+        column = self._column = QVBoxLayout(middle)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self._stack, 1)
-        column.addWidget(self.notices)
-        return made
+        column.addWidget(stack, 1)
+        return stack
 
     def _make_agents_dock(self) -> AgentsDock:
         pages = (RUNS, WATCH, REPLAY, PLAY, CHECKPOINTS, COMPARE, SWEEPS, STORAGE, ALERTS)
-        made = AgentsDock(self._agents, pages)
+        dock = QDockWidget(tr("Agents"), self)
+        made = AgentsDock(self._agents, pages, dock)
         made.page_wanted.connect(self.show_page)
         made.way_wanted.connect(lambda way: self.show_page(TRAIN if way is Way.NEW else TRAINED))
         made.agent_wanted.connect(self._on_agent_wanted)
@@ -475,7 +477,6 @@ class MainWindow(QMainWindow):
         )
         made.add_tool("theme", tr("Light or dark"), self.theme_wanted.emit, "theme")
         made.add_tool("settings", tr("Settings"), lambda: self.show_page(SETTINGS), "settings")
-        dock = QDockWidget(tr("Agents"), self)
         dock.setObjectName("dock.agents")
         dock.setTitleBarWidget(QWidget())
         dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)

@@ -106,7 +106,9 @@ class ReplayPage(VisibilityFrame):
         layout.setSpacing(10)
         layout.addLayout(self._make_head())
         layout.addWidget(self.export_strip)
-        layout.addWidget(self._make_body(), 1)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        layout.addWidget(split, 1)
+        self._fill_body(split)
         layout.addWidget(self._make_player())
         self._keys = PlayerKeys(self, player)
         named_shortcut(self, "T", tr("Take over"), self.open_takeover)
@@ -238,32 +240,29 @@ class ReplayPage(VisibilityFrame):
         row.addWidget(self.export)
         return row
 
-    def _make_body(self) -> QSplitter:
-        middle = QWidget()
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setSpacing(8)
-        column = QVBoxLayout(middle)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(self._grid, 1)
-        column.addWidget(self._empty, 1)
+    def _fill_body(self, split: QSplitter) -> None:
+        self._left, middle = QWidget(), QWidget()
         table = self._table = self._make_steps()
-        self._left = QWidget()
-        left = QVBoxLayout(self._left)
-        left.setContentsMargins(0, 0, 0, 0)
-        left.setSpacing(8)
-        left.addWidget(self.list, 1)
-        left.addWidget(self.branches)
-        split = QSplitter(Qt.Orientation.Horizontal)
         split.setObjectName("replay.split")
         split.setHandleWidth(10)
         split.setChildrenCollapsible(False)
         for part, least in ((self._left, 250), (middle, 300), (table, 220)):
             part.setMinimumWidth(least)
             split.addWidget(part)
+        left = QVBoxLayout(self._left)
+        left.setContentsMargins(0, 0, 0, 0)
+        left.setSpacing(8)
+        left.addWidget(self.list, 1)
+        left.addWidget(self.branches)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(8)
+        column = QVBoxLayout(middle)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(self._grid, 1)
+        column.addWidget(self._empty, 1)
         for at, share in enumerate((0, 1, 0)):
             split.setStretchFactor(at, share)
         split.setSizes([_LIST_WIDTH, 900, _STEPS_WIDTH])
-        return split
 
     def _make_steps(self) -> QWidget:
         made = frame("panel")

@@ -98,16 +98,16 @@ class RunsPage(QWidget):
         self.trash_button.setToolTip(tr("Deleted runs, to restore them (Ctrl+Shift+Del)"))
         named_shortcut(self, "Ctrl+Shift+Del", tr("Trash"), self.trash_button.toggle)
         self._is_read = True
-        self._rows, self._none = self._filled(), NoRunsPanel()
-        self.unmatched, self._unread = NoMatchPanel(), ReadingPanel()
-        for part in (self._rows, self._none, self.unmatched, self._unread, self.trash):
-            self._stack.addWidget(part)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 16, 20, 16)
         layout.setSpacing(12)
         layout.addLayout(self._top())
         layout.addWidget(self.search.fault)
         layout.addWidget(self._stack, 1)
+        self._rows, self._none = self._filled(), NoRunsPanel()
+        self.unmatched, self._unread = NoMatchPanel(), ReadingPanel()
+        for part in (self._none, self.unmatched, self._unread, self.trash):
+            self._stack.addWidget(part)
         self._connect()
         self._on_rows()
 
@@ -209,6 +209,7 @@ class RunsPage(QWidget):
 
     def _filled(self) -> QFrame:
         panel = frame("panel")
+        self._stack.addWidget(panel)
         layout = QVBoxLayout(panel)
         layout.setContentsMargins(1, 1, 1, 1)
         layout.setSpacing(0)

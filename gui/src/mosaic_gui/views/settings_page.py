@@ -31,8 +31,21 @@ class SettingsPage(QWidget):
         super().__init__()
         self.setObjectName("page.settings")
         self.fields: dict[str, QWidget] = {}
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what has the focus is brought into sight
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(area)
+        inner = inside_of_scroll()
+        area.setWidget(inner)
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(12)
+        column.addWidget(label(tr("Settings"), "title"))
         panel = frame("panel")
         panel.setMaximumWidth(PANEL_WIDTH)
+        column.addWidget(panel)
         inside = QVBoxLayout(panel)
         inside.setContentsMargins(20, 8, 20, 18)
         inside.setSpacing(8)
@@ -50,22 +63,9 @@ class SettingsPage(QWidget):
         self.keys = KeySettings(settings.keys)
         self.keys.changed.connect(lambda chosen: self.changed.emit("keys", chosen))
         inside.addWidget(self.keys)
-        inner = inside_of_scroll()
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(20, 16, 20, 16)
-        column.setSpacing(12)
-        column.addWidget(label(tr("Settings"), "title"))
-        column.addWidget(panel)
         if where:
             column.addWidget(label(tr("Kept in {file}", file=where), "small"))
         column.addStretch(1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what has the focus is brought into sight
-        area.setWidget(inner)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(area)
 
     def show_settings(self, settings: Settings) -> None:
         """Show values that were changed elsewhere; a text being typed stays."""

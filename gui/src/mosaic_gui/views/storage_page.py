@@ -61,14 +61,14 @@ class StoragePage(VisibilityFrame):
         self._problem = label("", "warn", wraps=True)
         self._strip = self._make_strip()
         self._stack = QStackedWidget()
+        self._arrange()
         self._filled, self._empty, self._other = (
             self._make_filled(),
             self._make_empty(),
             self._make_other(),
         )
-        for part in (self._filled, self._empty, self._other):
+        for part in (self._empty, self._other):
             self._stack.addWidget(part)
-        self._arrange()
         self._connect()
         self.refresh()
 
@@ -157,18 +157,19 @@ class StoragePage(VisibilityFrame):
         split.setObjectName("storage.split")
         split.setChildrenCollapsible(False)
         split.setHandleWidth(10)
-        split.addWidget(list_and_panel(self.map, self.side))
-        split.addWidget(self.lists)
-        split.setStretchFactor(0, 3)
-        split.setStretchFactor(1, 1)
-        split.setSizes([SHARES[0], SHARES[1]])
         made = QWidget()
+        self._stack.addWidget(made)
         column = QVBoxLayout(made)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
         column.addWidget(self.volumes)
         column.addWidget(self.legend)
         column.addWidget(split, 1)
+        split.addWidget(list_and_panel(self.map, self.side))
+        split.addWidget(self.lists)
+        split.setStretchFactor(0, 3)
+        split.setStretchFactor(1, 1)
+        split.setSizes([SHARES[0], SHARES[1]])
         return made
 
     def _make_empty(self) -> QFrame:

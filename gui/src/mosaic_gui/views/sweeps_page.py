@@ -42,11 +42,11 @@ class SweepsPage(VisibilityFrame):
         self.plots = SweepPlots(model)
         self.trials = TrialPanel(model)
         self._stack, self._detail = QStackedWidget(), QStackedWidget()
-        self._chosen, self._words = self._make_chosen(), label("", "muted", wraps=True)
-        self._filled, self._empty = self._make_filled(), self._make_empty()
-        for part in (self._filled, self._empty, self.form):
-            self._stack.addWidget(part)
+        self._words = label("", "muted", wraps=True)
         self._arrange()
+        self._filled, self._empty = self._make_filled(), self._make_empty()
+        for part in (self._empty, self.form):
+            self._stack.addWidget(part)
         self._connect()
         self.refresh()
 
@@ -121,17 +121,18 @@ class SweepsPage(VisibilityFrame):
         split.setObjectName("sweeps.split")
         split.setChildrenCollapsible(False)
         split.setHandleWidth(10)
-        split.addWidget(self.plots)
-        split.addWidget(lower)
-        split.setStretchFactor(0, 1)
-        split.setStretchFactor(1, 1)
-        split.setSizes([SHARES[0], SHARES[1]])
         made = QWidget()
+        self._detail.addWidget(made)
         column = QVBoxLayout(made)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
         column.addWidget(self.head)
         column.addWidget(split, 1)
+        split.addWidget(self.plots)
+        split.addWidget(lower)
+        split.setStretchFactor(0, 1)
+        split.setStretchFactor(1, 1)
+        split.setSizes([SHARES[0], SHARES[1]])
         return made
 
     def _make_filled(self) -> QWidget:
@@ -148,14 +149,15 @@ class SweepsPage(VisibilityFrame):
         other.addWidget(self._words)
         other.addWidget(self._again, 0, Qt.AlignmentFlag.AlignHCenter)
         other.addStretch(3)
-        for part in (self._chosen, self._other):
-            self._detail.addWidget(part)
         made = QWidget()
+        self._stack.addWidget(made)
         columns = QHBoxLayout(made)
         columns.setContentsMargins(0, 0, 0, 0)
         columns.setSpacing(12)
         columns.addWidget(panel)
         columns.addWidget(self._detail, 1)
+        self._chosen = self._make_chosen()
+        self._detail.addWidget(self._other)
         return made
 
     def _make_empty(self) -> QFrame:

@@ -140,7 +140,8 @@ class WatchPage(VisibilityFrame):
         figures.addLayout(self._facts, 1)
         layout.addLayout(figures)
         layout.addWidget(self.card)
-        layout.addWidget(self._body(), 1)
+        layout.addWidget(self.area, 1)
+        self._fill_area()
         self._connect()
         self.refresh()
 
@@ -363,22 +364,23 @@ class WatchPage(VisibilityFrame):
         row.addWidget(self.stop)
         return row
 
-    def _body(self) -> DockArea:
-        """The environment in the middle, curves on its right, what the run wrote below it."""
+    def _fill_area(self) -> None:
+        """Add curves on the right of the environment, what the run wrote below it."""
         area = self.area
         right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
-        area.add("curves", tr("Curves"), self._views(), right)
-        area.add("run", tr("Run"), self._sides(), below)
-        return area
+        area.add("curves", tr("Curves"), self.views, right)
+        self._fill_views()
+        side = frame("panel")
+        area.add("run", tr("Run"), side, below)
+        self._fill_side(side)
 
-    def _views(self) -> QTabWidget:
+    def _fill_views(self) -> None:
         """Make the tabs of curves and beliefs; the tab bar is hidden while there is only one."""
         views = self.views
         views.setDocumentMode(True)
         views.setTabBarAutoHide(True)
         views.addTab(self._curves(), tr("Curves"))
         _hand_focus_to_bar(views, tr("Views of the run"))
-        return views
 
     def _curves(self) -> QWidget:
         made = QWidget()
@@ -402,8 +404,10 @@ class WatchPage(VisibilityFrame):
         column.addWidget(self._charts_or_words, 1)
         return made
 
-    def _sides(self) -> QWidget:
-        side = frame("panel")
+    def _fill_side(self, side: QWidget) -> None:
+        layout = QVBoxLayout(side)
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.addWidget(self.tabs)
         self.tabs.setDocumentMode(True)
         self.details = DetailsPanel(self._model, _table(self._model.details, "details.table"))
         self._episodes = _table(self._model.episodes, "episodes.table")
@@ -418,11 +422,7 @@ class WatchPage(VisibilityFrame):
         self.tabs.addTab(self.files, tr("Files"))
         self.tabs.addTab(self._make_plan(), tr("Dry run"))
         _hand_focus_to_bar(self.tabs, tr("About the run"))
-        layout = QVBoxLayout(side)
-        layout.setContentsMargins(1, 1, 1, 1)
-        layout.addWidget(self.tabs)
         side.setMinimumWidth(280)
-        return side
 
     def _connect(self) -> None:
         model = self._model
