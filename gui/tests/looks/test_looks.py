@@ -21,7 +21,7 @@ from mosaic_contracts.states import EndCause, RunState
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.theme.apply import current
-from mosaic_gui.theme.tokens import THEMES
+from mosaic_gui.theme.tokens import DARK, LIGHT, THEMES
 from mosaic_gui.views.main_window import REPLAY, RUNS, TRAIN, WATCH
 from mosaic_gui.views.text import ElidedLabel
 
@@ -29,7 +29,9 @@ PICTURES = os.environ.get("MOSAIC_TEST_PICTURES")
 """A folder in which the pictures are left."""
 
 
-@pytest.fixture(scope="module", params=sorted(THEMES))
+@pytest.fixture(
+    scope="module", params=[DARK.name, pytest.param(LIGHT.name, marks=pytest.mark.nightly)]
+)
 def client(
     qapp: QApplication, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[DesktopClient]:

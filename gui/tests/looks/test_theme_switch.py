@@ -484,7 +484,7 @@ def pixels(image: QImage) -> Any:
     return np.frombuffer(bits.asstring(), np.uint8).reshape(image.height(), -1, 4).copy()
 
 
-@pytest.mark.nightly(by_day=["episodes", "form"])
+@pytest.mark.nightly(by_day=["form"])
 @pytest.mark.parametrize("use", USES)
 def test_nothing_changes_but_colours(
     qtbot: QtBot, make: Callable[[Tokens, str], DesktopClient], use: str

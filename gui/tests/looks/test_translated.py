@@ -97,9 +97,7 @@ def _as_before(spoken: Spoken) -> Iterator[None]:
         "replay",
         "form",
         "checkpoints",
-        "sweeps",
         "settings",
-        "play",
         "ends",
     ]
 )

@@ -285,7 +285,7 @@ def test_every_documented_key_is_a_command_of_its_page(client: DesktopClient) ->
     assert known - wanted - also == set()
 
 
-@pytest.mark.nightly(by_day=["runs", "train", "details"])
+@pytest.mark.nightly(by_day=["runs", "train"])
 @pytest.mark.parametrize("name", PAGES)
 def test_every_documented_key_works_wherever_the_focus_is(
     qtbot: QtBot, client: DesktopClient, name: str
@@ -375,7 +375,7 @@ def test_ctrl_f_searches_what_is_shown(qtbot: QtBot, client: DesktopClient) -> N
     assert window.train.form.bar.search.hasFocus()
 
 
-@pytest.mark.nightly(by_day=["runs", "train", "details"])
+@pytest.mark.nightly(by_day=["runs", "train"])
 @pytest.mark.parametrize("name", PAGES)
 def test_escape_leads_back_from_every_widget(
     qtbot: QtBot, client: DesktopClient, name: str

@@ -139,6 +139,7 @@ def test_what_matches_nothing_says_so(client: DesktopClient, qtbot: QtBot) -> No
     assert client.window.page == RUNS
 
 
+@pytest.mark.nightly(by_day=["dark"])
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 def test_matched_letters_are_marked(client: DesktopClient, qtbot: QtBot, theme: object) -> None:
     """In the colour of links, in both themes."""

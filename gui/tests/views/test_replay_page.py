@@ -104,7 +104,7 @@ def test_a_difference_is_explained_above_the_frame(shown: Shown) -> None:
     assert pane.warnings.isVisible()
 
 
-@pytest.mark.nightly(by_day=["Right-11", "Home-0", "End-60", "J-5"])
+@pytest.mark.nightly(by_day=["Right-11", "J-5"])
 @pytest.mark.parametrize(
     ("keys", "step"),
     [

@@ -92,6 +92,7 @@ def test_arrow_keys_move_between_tiles(qtbot: QtBot, used: StorageUse) -> None:
     assert used.model.chosen == first
 
 
+@pytest.mark.nightly(by_day=["run"])
 @pytest.mark.parametrize("key", ["origin", "kind", "run"])
 def test_the_chosen_run_stays_chosen_in_every_grouping(used: StorageUse, key: str) -> None:
     """Whatever tiles lie together, the same run is marked."""

@@ -516,6 +516,7 @@ def test_a_curve_of_one_point_is_a_dot(qtbot: QtBot, shown: Shown, smoothing: fl
     assert chart._dots.dots == []
 
 
+@pytest.mark.nightly(by_day=["900"])
 @pytest.mark.parametrize("width", [900, 1100, 1500])
 def test_charts_have_columns_of_one_width(shown: Shown, width: int) -> None:
     """However long names and values are: charts are equally wide, none is beyond the edge, no texts touch."""
