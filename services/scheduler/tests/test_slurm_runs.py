@@ -121,6 +121,7 @@ async def test_a_run_waits_at_slurm_with_its_reason_and_starts_later(
     assert await waiting(stack) == []
 
 
+@pytest.mark.nightly
 async def test_what_waits_at_slurm_is_held_released_and_reordered(
     stack: Stack, cluster: SlurmCluster
 ) -> None:
