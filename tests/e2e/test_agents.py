@@ -135,5 +135,5 @@ def test_without_a_server_a_bdi_run_is_refused(stack: StackUnderTest, xmpp: Xmpp
     assert refused.returncode != 0
     assert "xmpp: port: No program answers" in refused.stderr
     assert "./mosaic xmpp up" in refused.stderr
-    plain = stack.cli("run", "spade", "q_learning", "FrozenLake-v1", "--steps", "100")
-    assert plain.returncode == 0, plain.stderr
+    plain = stack.cli("check", "spade", "q_learning", "FrozenLake-v1", "--steps", "100")
+    assert plain.returncode == 0, plain.stdout + plain.stderr

@@ -117,17 +117,17 @@ def test_both_curves_are_those_of_the_store(
 
 
 def test_an_exported_event_file_has_the_same_curve(
-    stack: StackUnderTest, without_files: RunView, tmp_path: Path
+    stack: StackUnderTest, trained: RunView, tmp_path: Path
 ) -> None:
     """Values, steps and wall times, configuration and hyperparameters; an existing folder is not written over."""
     target = tmp_path / "board"
-    words = ("export", without_files.run_id, "--tensorboard", "-o", str(target))
+    words = ("export", trained.run_id, "--tensorboard", "-o", str(target))
     done = stack.cli(*words)
     assert done.returncode == 0, done.stderr
     python = str(VENVS / "worker_cleanrl" / "bin" / "python")
     said = subprocess.check_output([python, "-c", READ, str(target), METRIC], text=True)
     points, hparams, texts = json.loads(said.splitlines()[-1])
-    expected = stored(stack, without_files)
+    expected = stored(stack, trained)
     assert [step for step, _, _ in points] == [step for step, _ in expected]
     pairs = zip(points, expected, strict=True)
     assert all(math.isclose(got[1], want[1], rel_tol=1e-6) for got, want in pairs)

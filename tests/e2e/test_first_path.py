@@ -110,6 +110,12 @@ def submit_again(stack: StackUnderTest, trained: RunView) -> RunView:
     return stack.submit("cleanrl", "ppo", "CartPole-v1", steps=spec.steps, record="full", seed=3)
 
 
+@pytest.fixture(scope="module")
+def whole(stack: StackUnderTest, trained: RunView) -> list[dict[str, Any]]:
+    """Values of the unharmed run, which the tests only read."""
+    return plain_values(stack.home, trained.run_id)
+
+
 def assert_whole(stack: StackUnderTest, view: RunView) -> None:
     """Nothing of it is missing, and nothing of it lives."""
     assert view.summary is not None
@@ -118,7 +124,9 @@ def assert_whole(stack: StackUnderTest, view: RunView) -> None:
 
 
 @pytest.mark.kill
-def test_a_real_run_survives_kills(stack: StackUnderTest, trained: RunView) -> None:
+def test_a_real_run_survives_kills(
+    stack: StackUnderTest, trained: RunView, whole: list[dict[str, Any]]
+) -> None:
     """With every part on the way into the store killed, one after the other, the store has the unharmed run's values.
 
     `tests/kills` kills each part alone.
@@ -132,13 +140,12 @@ def test_a_real_run_survives_kills(stack: StackUnderTest, trained: RunView) -> N
     stack.kill_broker_and_its_store()
     view = stack.wait_final(view.run_id, within_s=180)
     assert view.state is RunState.SUCCEEDED, view.end
-    whole, got = (plain_values(stack.home, r) for r in (trained.run_id, view.run_id))
-    assert got == whole
+    assert plain_values(stack.home, view.run_id) == whole
     assert_whole(stack, view)
 
 
 def test_a_killed_worker_leaves_the_run_up_to_its_death(
-    stack: StackUnderTest, trained: RunView
+    stack: StackUnderTest, trained: RunView, whole: list[dict[str, Any]]
 ) -> None:
     """The store has the unharmed run's values up to the worker's last event."""
     view = submit_again(stack, trained)
@@ -147,7 +154,7 @@ def test_a_killed_worker_leaves_the_run_up_to_its_death(
     view = stack.wait_final(view.run_id, within_s=180)
     assert view.end is not None
     assert (view.state, view.end.cause) == (RunState.CRASHED, EndCause.SIGNAL)
-    whole, got = (plain_values(stack.home, r) for r in (trained.run_id, view.run_id))
+    got = plain_values(stack.home, view.run_id)
     assert got == whole[: len(got)]
     assert_whole(stack, view)
 

@@ -106,7 +106,6 @@ def scripts(stack: StackUnderTest, tmp_path: Path) -> HardScripts:
 @pytest.mark.nightly(
     by_day=[
         "deletes-folder-import os, shutil; shutil.rmtree(os.getcwd()); play(0)-succeeded-0",
-        "exits-at-once-import os; os._exit(3)-failed-3",
     ]
 )
 @pytest.mark.parametrize(

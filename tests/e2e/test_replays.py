@@ -64,6 +64,7 @@ def test_an_episode_is_rebuilt_and_every_step_is_equal(
         assert int(words[1]) == max(row.episode_return or 0 for row in ended)
 
 
+@pytest.mark.nightly
 def test_a_result_is_json_for_a_script(stack: StackUnderTest, trained: RunView) -> None:
     """A ReplayResult on stdout, and the run that made it is over."""
     done = stack.cli("replay", trained.run_id, "--episode", "2", "--env", "1", "--json")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from stack_under_test import ROOT, StackUnderTest
+from stack_under_test import ROOT, StackUnderTest, link_environments
 
 from mosaic_contracts.states import RunState
 
@@ -77,7 +77,9 @@ def stack(request: pytest.FixtureRequest) -> Iterator[StackInSurroundings]:
     """A stack that is up in such surroundings, in each locale."""
     with tempfile.TemporaryDirectory(prefix="mosaic-test-") as made:
         folder = Path(made)
-        under_test = StackInSurroundings(folder / HOME)
+        under_test = StackInSurroundings(
+            folder / HOME, link_environments(folder / "venvs", "worker_cleanrl")
+        )
         under_test.folder = write_modules(folder / "typed here", SHADOWS)
         workspace = write_modules(folder / "workspace", OLD)
         (workspace / "of_the_workspace.py").touch()
@@ -154,6 +156,7 @@ def test_what_a_run_writes_does_not_replace_a_module(stack: StackInSurroundings)
     assert view.summary.gaps == 0
 
 
+@pytest.mark.nightly(by_day=["C"])
 def test_no_log_of_a_service_has_a_traceback(stack: StackInSurroundings) -> None:
     """Nothing failed on the way, not even once."""
     for log in (stack.home / "logs").glob("*.log"):
