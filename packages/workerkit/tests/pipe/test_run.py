@@ -226,7 +226,6 @@ def test_bars_are_collapsed_and_hide_no_line(tmp_path: Path) -> None:
     assert made.metrics == [("m", 5, 1.0)]
 
 
-@pytest.mark.nightly(by_day=["3"])
 @pytest.mark.parametrize("code", [0, 3, 255])
 def test_the_exit_code_is_passed_on(tmp_path: Path, code: int) -> None:
     """The pipe ends with the program's code, and the terminal event says the same."""
@@ -236,7 +235,6 @@ def test_the_exit_code_is_passed_on(tmp_path: Path, code: int) -> None:
     assert (last.phase, last.data["exit_code"]) == ("error" if code else "done", code)  # type: ignore[union-attr]
 
 
-@pytest.mark.nightly(by_day=["9"])
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT])
 def test_a_signal_is_passed_on(tmp_path: Path, number: signal.Signals) -> None:
     """A program that a signal ends makes the pipe end by the same, after all is recorded."""
