@@ -34,9 +34,9 @@ def check_refusal(down: StackUnderTest, name: str, service: str) -> None:
     with newer(down, name):
         done = down.cli("up", "-d")
         assert done.returncode == 6
-        told = done.stderr.strip().splitlines()[-1]
-        assert told.startswith(f"mosaic: The {service} cannot start: {path}")
-        assert "update MOSAIC" in told
+        refusal = done.stderr.strip().splitlines()[-1]
+        assert refusal.startswith(f"mosaic: The {service} cannot start: {path}")
+        assert "update MOSAIC" in refusal
         assert "Traceback" not in done.stderr + done.stdout
         assert down.leftovers() == []
         assert version(down, name) == 99

@@ -1,11 +1,16 @@
 """Folders in which files are made."""
 
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from mosaic_base import draft_folder as module
 from mosaic_base.draft_folder import draft_folder
+from mosaic_base.locks import open_lock
 
 PROGRAM = """\
 import sys, time, pathlib
@@ -41,5 +46,22 @@ def test_a_draft_that_was_killed_before_its_lock_is_removed(tmp_path: Path) -> N
     with draft_folder(tmp_path / "a") as folder:
         name = folder.name
     (tmp_path / name).mkdir()
+    with draft_folder(tmp_path / "a") as folder:
+        assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_draft_that_its_owner_removes_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is gone between the lock and the removal: the next draft is made all the same."""
+    abandoned = tmp_path / ".a.00000000.mosaic-draft"
+    abandoned.mkdir()
+
+    def lock_and_lose(path: Path) -> int | None:
+        lock = open_lock(path)
+        shutil.rmtree(abandoned, ignore_errors=True)
+        return lock
+
+    monkeypatch.setattr(module, "open_lock", lock_and_lose)
     with draft_folder(tmp_path / "a") as folder:
         assert list(tmp_path.iterdir()) == [folder]

@@ -1,9 +1,8 @@
 """What the small programs of a stack do not import."""
 
-import subprocess
-import sys
-
 import pytest
+
+from mosaic_servicekit.testing.start import imported_at_start
 
 
 @pytest.mark.parametrize(
@@ -18,11 +17,4 @@ import pytest
 )
 def test_a_small_program_imports_no_large_package(module: str, seldom: tuple[str, ...]) -> None:
     """It would take several times as long as its work."""
-    look = (
-        f"import sys, mosaic_servicekit.{module}\n"
-        f"print([name for name in {seldom!r} if name in sys.modules])"
-    )
-    made = subprocess.run(
-        [sys.executable, "-I", "-c", look], capture_output=True, text=True, check=True
-    )
-    assert made.stdout.strip() == "[]"
+    assert imported_at_start(f"mosaic_servicekit.{module}", seldom) == []

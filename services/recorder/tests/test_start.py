@@ -1,7 +1,6 @@
 """What the recorder does not import, so that a stack starts quickly."""
 
-import subprocess
-import sys
+from mosaic_servicekit.testing.start import imported_at_start
 
 SELDOM = (
     "numpy.linalg",
@@ -13,11 +12,4 @@ SELDOM = (
 
 def test_a_recorder_imports_neither_specs_nor_the_arithmetic_of_curves() -> None:
     """It needs the models of its own verbs, and numpy when the 512 points of a chunk are there."""
-    look = (
-        "import sys, mosaic_recorder.__main__\n"
-        f"print([name for name in {SELDOM!r} if name in sys.modules])"
-    )
-    made = subprocess.run(
-        [sys.executable, "-I", "-c", look], capture_output=True, text=True, check=True
-    )
-    assert made.stdout.strip() == "[]"
+    assert imported_at_start("mosaic_recorder.__main__", SELDOM) == []

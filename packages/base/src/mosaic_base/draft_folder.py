@@ -64,9 +64,13 @@ def _remove_abandoned(parent: Path) -> None:
             continue  # removed meanwhile, or another user's
         if lock is None:
             continue
-        # Under another name nobody can lock it any more.
-        renamed = folder.rename(_new_name(parent, "left"))
-        os.close(lock)
+        try:
+            # Under another name nobody can lock it any more.
+            renamed = folder.rename(_new_name(parent, "left"))
+        except FileNotFoundError:
+            continue  # its owner, which had ended its block, was faster
+        finally:
+            os.close(lock)
         shutil.rmtree(renamed, ignore_errors=True)
 
 

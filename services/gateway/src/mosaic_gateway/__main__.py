@@ -15,10 +15,6 @@ with large_imports(
         "httpx",  # 35 ms; for dashboards, syncs and sweeps, which few stacks have
     ]
 ):
-    import pydantic
-
-    # FastAPI's models of an OpenAPI document take 40 ms to build, and few gateways are asked for the document.
-    pydantic.BaseModel.model_config = pydantic.ConfigDict(defer_build=True)
     import mosaic_gateway
     from mosaic_gateway.access.guard import LOOPBACK_HOSTS
     from mosaic_gateway.access.token import load_token
