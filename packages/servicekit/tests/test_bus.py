@@ -257,3 +257,26 @@ async def test_a_bus_closes_while_its_broker_goes(
     monkeypatch.setattr(client, "close", lost)
     await bus.close()
     assert not bus.connected.is_set()
+
+
+async def test_a_bus_closed_while_it_connects_leaves_no_connection() -> None:
+    """The broker has taken the connection and not said a word yet: it sees the connection end."""
+    seen: asyncio.Queue[asyncio.StreamReader] = asyncio.Queue()
+    leave = asyncio.Event()
+
+    async def be_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.put_nowait(reader)
+        await leave.wait()
+        writer.close()
+
+    server = await asyncio.start_server(be_silent, "127.0.0.1")
+    try:
+        bus = Bus(f"nats://127.0.0.1:{server.sockets[0].getsockname()[1]}", "test")
+        await bus.start()
+        reader = await asyncio.wait_for(seen.get(), 60)
+        await bus.close()
+        assert await asyncio.wait_for(reader.read(), 60) == b""
+    finally:
+        leave.set()
+        server.close()
+        await server.wait_closed()

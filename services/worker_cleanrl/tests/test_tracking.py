@@ -38,7 +38,7 @@ def _spec(make_spec: Any, server: str | None, **parameters: Any) -> Any:
     )
 
 
-def _prepare(folder: Path, key: str, finish_s: float = 20.0) -> None:
+def _prepare(folder: Path, key: str, finish_s: float = 20.0, period_s: float = 0.5) -> None:
     """In the run's process: its secret and home as a stack gives them, a shorter end, and more questions."""
     home, secret = folder / "home", folder / "control/WANDB_API_KEY"
     home.mkdir()
@@ -52,7 +52,7 @@ def _prepare(folder: Path, key: str, finish_s: float = 20.0) -> None:
     from mosaic_worker_cleanrl.launch import tracking_hook, upload_watch
 
     tracking_hook.FINISH_S = tracking_hook.STOP_FINISH_S = finish_s
-    upload_watch.PERIOD_S = 0.5
+    upload_watch.PERIOD_S = period_s
 
 
 def _upload_states(finished: FinishedTraining) -> list[str]:
@@ -91,7 +91,8 @@ def test_an_online_run_is_at_the_server_as_the_script_sent_it(
     words = {"wandb_group": "g", "wandb_tags": "a, b,", "wandb_name": "n", "wandb_notes": "why"}
     folder = tmp_path / "run"
     spec = _spec(make_spec, server.url, wandb_project_name="p", **words)
-    child = start_child(folder, spec, partial(_prepare, folder, KEY))
+    # asked without a pause, so that wandb's service process also ends during a question
+    child = start_child(folder, spec, partial(_prepare, folder, KEY, finish_s=60.0, period_s=0.002))
     assert server.wait_for(lambda: bool(server.runs))
     leaks = _processes_with(KEY)
     finished = finish_child(child, folder)

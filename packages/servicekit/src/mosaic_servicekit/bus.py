@@ -285,6 +285,9 @@ class Bus:
             except TimeoutError:
                 await _close(client)
                 continue
+            except asyncio.CancelledError:
+                await _close(client)  # the bus is closed, and knows nothing of this client yet
+                raise
             except CertificateUnusable as error:
                 await self._on_error(error)
                 await asyncio.sleep(RENEW_S)

@@ -141,6 +141,8 @@ class ScriptTracker:
         if self._run is None:
             return
         self._flush_writers()
+        if self._watch is not None:
+            self._watch.expect_end()
         ended: list[str | None] = []
         thread = threading.Thread(target=self._end, args=(exit_code, ended), daemon=True)
         try:

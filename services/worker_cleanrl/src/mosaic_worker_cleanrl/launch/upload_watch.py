@@ -42,8 +42,13 @@ class UploadWatch:
         """The last error, in words."""
         self.is_lost = False
         """Whether wandb sends no more, although the run goes on."""
+        self._is_ending = False
         self._thread = threading.Thread(target=self._watch, name="wandb-upload", daemon=True)
         self._thread.start()
+
+    def expect_end(self) -> None:
+        """Take it that the service process ends from now on: that it does not answer is then no loss."""
+        self._is_ending = True
 
     def close(self) -> None:
         """Stop asking."""
@@ -77,8 +82,12 @@ class UploadWatch:
         while not (self._end.wait(PERIOD_S) or self.is_lost):
             try:
                 errors = [found.error_status for found in self._operations() if found.error_status]
+            except (
+                TimeoutError
+            ):  # a busy machine; the end of the run waits for all that is still to be sent
+                errors = [f"wandb's service process does not answer within {_ANSWER_S} s"]
             except Exception as error:  # noqa: BLE001 - a foreign program died or hangs: the training goes on
-                if not self._end.is_set():
+                if not self._is_ending:
                     self._lose(f"wandb's service process does not answer: {type(error).__name__}")
                 return
             if errors:
